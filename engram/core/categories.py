@@ -52,7 +52,7 @@ class Category:
     only_user: bool = False
     """Only the user can state such a fact about themselves (row X27)."""
     not_from_outside: bool = False
-    """A statement from an external source never becomes such a fact (row X27)."""
+    """Only a statement of the user becomes such a fact (row X27)."""
     correctable: bool = False
     """A fact becomes a correction if its turn corrects an earlier statement (row C3).
     """
@@ -136,6 +136,7 @@ _ROWS = (
         promise=True,
         dated=True,
         only_user=True,
+        not_from_outside=True,
         spine="open_loops",
     ),
     Category(

@@ -34,8 +34,8 @@ def containment_reason(
 ) -> str:
     """Return why `fact`, based on the words `quote` of `turn`, waits in review, or ''.
 
-    A fact from an external source waits if it, or the text around its evidence, reads
-    like an instruction. A wish or a decision of the user waits if its evidence is text
+    A fact from another source waits if it, or the text around its evidence, reads like
+    an instruction, or if it is a standing wish to the assistant. A wish or a decision of the user waits if its evidence is text
     that the user only quotes or passes on (`X27`): "I'm opening a bakery!", written by
     Paul, is a plan of Paul's. A fact about the user also waits if its evidence is such
     text in the first person. `owner` are the names of the user.
@@ -48,9 +48,10 @@ def containment_reason(
         _near(turn.text, quote, policy.around) if turn.role == "tool" else quote
     )
     shape = instruction(fact.text) or instruction(around)
-    may_wish = turn.role == "user" and said_by == "import" and not part
-    if shape and not (may_wish and _only_style(fact, around)):
+    if shape:
         return f"reads like an instruction: {shape}"
+    if said_by != "user" and is_standing_wish(fact.text):
+        return "only the user can give the assistant a standing instruction"
     if said_by != "user" or is_title(part):
         return ""
     on_user = _is_about_user(fact, owner)
@@ -88,20 +89,6 @@ def _is_about_user(fact: Fact, owner: Collection[str]) -> bool:
     names = {word for name in owner for word in words(name)}
     nouns = languages.all_words("paraphrase", "user_nouns") | FIRST_PERSON
     return not (names | nouns).isdisjoint(words(fact.text)[:_SUBJECT_WORDS])
-
-
-def _only_style(fact: Fact, surroundings: str) -> bool:
-    """Return whether a statement is only about the style of the assistant's answers.
-
-    "Answer in short sentences", imported from an earlier conversation, is a wish of the
-    user, although it gives the assistant an order (`C19`).
-    """
-    shapes = {instruction(fact.text), instruction(surroundings)} - {"", None}
-    harmless = shapes <= _STYLE_SHAPES and "://" not in surroundings
-    return harmless and is_standing_wish(fact.text)
-
-
-_STYLE_SHAPES = frozenset({"gives the assistant an order", "speaks to the reader"})
 
 
 def _near(text: str, quote: str, reach: int) -> str:

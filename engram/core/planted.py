@@ -24,6 +24,7 @@ from engram.core.language.injection import (
 from engram.core.language.paraphrase import is_denied
 from engram.core.language.quotations import parts
 from engram.core.language.sentences import sentences
+from engram.core.language.wishes import wish_statement
 from engram.core.language.words import FIRST_PERSON, POSSESSIVE, words
 
 if TYPE_CHECKING:
@@ -79,12 +80,15 @@ def others_words(text: str, *, by_tool: bool = False) -> list[str]:
 
 
 def _planted(text: str, *, by_tool: bool) -> Iterator[tuple[int, int]]:
-    """Yield the spans of planted sentences, in order."""
+    """Yield the spans of planted sentences, in order.
+
+    A standing wish to the assistant is planted if another author wrote the whole text.
+    """
     others = [(0, len(text))] if by_tool else parts(text)
     own_line = text.find("\n")
     for start, end in _lines_and_sentences(text):
         why = instruction(text[start:end])
-        if not why:
+        if not why and not (by_tool and wish_statement(text[start:end])):
             continue
         if 0 <= own_line < start and is_order_to_assistant(text[start:end], why):
             yield start, end

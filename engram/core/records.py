@@ -125,7 +125,8 @@ class Turn:
     system or tool; `origin` is chat, import or tool and comes from the caller's
     standing, never from text. `persona` is the persona of the conversation. `group` is
     true if the caller named several users; the speaker is then a separate person. With
-    `private` only the persona sees the turn. `sensitive_to` is the only persona that
+    `private` only the persona sees the turn; if it is `confided`, its own words ask for
+    that, and facts from its other sentences are not private. `sensitive_to` is the only persona that
     sees a highly sensitive turn, None for any other turn (row B17). `title` is that of
     the conversation, for the name of a new session file.
     """
@@ -140,6 +141,7 @@ class Turn:
     origin: str = "chat"
     group: bool = False
     private: bool = False
+    confided: bool = False
     sensitive_to: str | None = None
     title: str = ""
 

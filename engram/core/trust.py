@@ -4,7 +4,7 @@ A *source class* follows from the caller's standing and the role of the turn, ne
 text. `import` and `tool` are external: anyone may have written their text. Their
 statements are stored and found like all others, but they begin with low confidence,
 wait in review if they read like an instruction, and cannot replace a statement of the
-user.
+user. Only the user makes promises, principles and standing wishes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.core.categories import PLAIN, category_of
 from engram.core.language.quotations import quoted
 from engram.core.language.words import fold
 from engram.core.records import REMEMBERED, ROLES
@@ -38,6 +39,15 @@ EXTERNAL = frozenset(("import", "tool"))
 SYNTHESIZED = "synthesized"
 """The origin of a conclusion of consolidation."""
 
+OTHERS = frozenset(("assistant", *EXTERNAL))
+"""The classes that state nothing on behalf of the user."""
+
+AGENT = "agent"
+"""The origin of a memory that an agent stored without being asked by the user.
+
+Its source class is `assistant`.
+"""
+
 DERIVED_ORIGINS = frozenset(("dream", SYNTHESIZED))
 """The origins of conclusions from other memories."""
 
@@ -45,9 +55,9 @@ RESTRICTED = {
     "pin": "pinned",
     "core": "core",
     "principle": "a principle",
-    "profile": "part of the profile",
+    "commitment": "a promise of the user",
 }
-"""The uses that memories from an external source are excluded from."""
+"""The uses that memories from other sources than the user are excluded from."""
 
 OWN_NOTE_LABEL = "your note"
 """The label of a note that the user wrote by hand."""
@@ -171,7 +181,8 @@ def _fact_label(fact: Fact, voices: Sequence[TurnSource]) -> str:
     if confirmed and best.source_class != "user":
         return f"user (confirmed; from {_label(best, also)})"
     return _label(
-        best, [*(["remembered"] if fact.origin in SOURCE_CLASSES else []), *also]
+        best,
+        [*(["remembered"] if fact.origin in {*SOURCE_CLASSES, AGENT} else []), *also],
     )
 
 
@@ -308,9 +319,16 @@ def restriction(status: str, source: str) -> str | None:
     """
     return (
         f"what {_NAMES[source]} says cannot be {RESTRICTED[status]}"
-        if source in EXTERNAL
+        if source in OTHERS
         else None
     )
+
+
+def permitted_category(name: str, source: str) -> str:
+    """Return the category, or the plain one if this class may not state it (`X27`)."""
+    category = category_of(name)
+    barred = category.not_from_outside and restriction(category.name, source)
+    return PLAIN if barred else category.name
 
 
 def independent_sources(turns: Iterable[Turn]) -> int:

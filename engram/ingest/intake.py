@@ -249,6 +249,7 @@ class Intake:
             turn,
             id=version_id(turn.id, turn.text, number),
             private=turn.private or known.turn.private,
+            confided=turn.confided and (known.turn.confided or not known.turn.private),
             sensitive_to=known.turn.sensitive_to,
         )
 

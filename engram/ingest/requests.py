@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import trust
 from engram.core.entities import name_key
-from engram.core.language.keep_requests import asked_to_keep
+from engram.core.language.keep_requests import asked_to_keep, asked_to_keep_secret
 from engram.core.language.named_times import named_time
 from engram.core.language.privacy import asks_privacy
 from engram.core.language.secrets import DOOR_CODE, redact
@@ -22,9 +22,7 @@ from engram.errors import (
 from engram.vault.formats import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Mapping,
-    )
+    from collections.abc import Iterable, Mapping
     from datetime import tzinfo
 
     from engram.config import Settings
@@ -64,7 +62,8 @@ def turn_from(
     """Return one turn of a request, checked and redacted (`X11`).
 
     The code of a door is not redacted in words that the user asks to keep: those of
-    `remember` (`keep`), and those that begin with "Remember that".
+    `remember` (`keep`), and those that begin with "Remember that". A statement of
+    `remember` with another secret is refused, unless it is imported.
 
     `id` absent: `fresh_id`, or a generated one. `occurred_at` absent: `now`; without an
     offset it is local to the vault's zone. `standing` is the trust level of the caller;
@@ -77,8 +76,15 @@ def turn_from(
 
     is_request = keep or (role == "user" and asked_to_keep(text, text))
     allowed = {DOOR_CODE} if is_request else ()
-    words = redact(plain_text(text), settings.redact, allowed=allowed).text
+    redacted = redact(plain_text(text), settings.redact, allowed=allowed)
+    words, origin = redacted.text, raw.get("origin") or ""
+    origin = trust.caller_standing(standing, origin)
+    if keep and redacted.found and origin != "import":
+        classes = ", ".join(sorted(redacted.found))
+        raise BadRequestError(f"{NOT_KEPT}: {classes}", fix=USE_A_MANAGER)
     names = _names(raw, words, settings)
+    declared = bool(raw.get("private"))
+    asked = role == "user" and asks_privacy(words)
 
     return Turn(
         id=names["id"] or fresh_id or ulid(now, secrets.token_hex(16)),
@@ -88,11 +94,28 @@ def turn_from(
         occurred_at=said_at.astimezone(settings.zone).replace(microsecond=0),
         speaker=names["speaker"],
         persona=names["persona"] or None,
-        origin=trust.caller_standing(standing, raw.get("origin") or ""),
+        origin=origin,
         group=role == "user" and _is_in_group(raw),
-        private=bool(raw.get("private")) or (role == "user" and asks_privacy(words)),
+        private=declared or asked,
+        confided=asked and not declared,
         title=names["title"],
     )
+
+
+NOT_KEPT = "a secret is not remembered"
+USE_A_MANAGER = (
+    'Keep it in a password manager, or set `redact = "off"` in your configuration.'
+)
+"""What to do with a secret that is not remembered."""
+
+
+def refused_requests(turns: Iterable[Turn]) -> list[dict[str, str]]:
+    """Return the turns in which the user asks to remember a secret, with the reason."""
+    return [
+        {"turn": turn.id, "why": NOT_KEPT, "fix": USE_A_MANAGER}
+        for turn in turns
+        if turn.role == "user" and asked_to_keep_secret(turn.text)
+    ]
 
 
 def _time_of_turn(

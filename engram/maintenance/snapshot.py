@@ -294,18 +294,6 @@ class Snapshot(VaultReader):
                 times[memory] = keys
         return times
 
-    def outside(self, fact: Fact) -> bool:
-        """Return whether all sources of a memory are external (`X27`)."""
-        return self.said_by(fact) in trust.EXTERNAL
-
-    def user_import(self, fact: Fact) -> bool:
-        """Return whether the user's own words in an import support a memory."""
-        if self.said_by(fact) != "import":
-            return False
-        keys = (fact.source, *fact.also)
-        voices = (self._voices[key] for key in keys if key in self._voices)
-        return any(one.origin == "import" and one.role == "user" for one in voices)
-
     def group_speakers(self, fact: Fact) -> frozenset[str]:
         """Return the users who told a memory in groups; empty if it has another source."""
         units = self.index.units([key for key in (fact.source, *fact.also) if key])

@@ -8,11 +8,21 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedRequest:
+    """A turn with a request to remember something that is not remembered, and why."""
+
+    turn: str
+    why: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """The turns are on disk. `keys` are their ids, in order.
 
     `duplicates` are turns that were stored before, `replaced` are edited messages.
-    `without_words` and `off_record` were not stored.
+    `without_words` and `off_record` were not stored. `not_remembered` are requests to
+    remember a secret; their turns are stored without the secret.
     """
 
     keys: list[str]
@@ -21,6 +31,7 @@ class Observed:
     replaced: int = 0
     without_words: int = 0
     off_record: int = 0
+    not_remembered: list[RefusedRequest] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,12 @@ MEMORY_ROWS: tuple[Operation, ...] = (
                 "its id in the program from which it is imported; stored once for each id, with the trust of an import",
             ),
             Param("occurred_at", "time", "time at which it was said"),
+            Param(
+                "agent",
+                "bool",
+                "an agent says it, and the user did not ask for it: stored with the trust of an assistant",
+                default=False,
+            ),
             RUN,
         ),
         writes=True,

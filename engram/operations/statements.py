@@ -85,6 +85,7 @@ class StatementOperations:
         source_id: str | None = None,
         occurred_at: str | None = None,
         run: str | None = None,
+        agent: bool = False,
         standing: str = "chat",
     ) -> dict[str, Any]:
         """Store a statement and return its id, path and `verdict`.
@@ -97,8 +98,9 @@ class StatementOperations:
         `waits in review`; `why` is the reason. `category`, `about`, `tags` and
         `importance` (0–1) are guessed if absent. With a persona the memory is private
         to it; with `private` and without a persona it is recalled only for questions
-        without a persona. `confidence` can only lower that of the source. `case` is a
-        conflict that waits for the user.
+        without a persona. `confidence` can only lower that of the source. With `agent`
+        the statement is an assistant's own, not the user's. `case` is a conflict that
+        waits for the user.
 
         Raises BadRequestError for an invalid argument, ForbiddenError if `standing`
         (chat, import or tool) does not allow it.
@@ -119,6 +121,7 @@ class StatementOperations:
             persona,
             now,
             standing,
+            agent=agent,
             private=private,
             source_id=source_id,
             occurred_at=occurred_at,
@@ -139,7 +142,7 @@ class StatementOperations:
             turn,
             evidence,
             now,
-            category=category or (guess.category if guess else PLAIN),
+            category=category or _guessed(guess, turn),
             about=_not_blank(about) or (list(guess.about) if guess else []),
             tags=_not_blank(tags),
             importance=importance,
@@ -209,8 +212,8 @@ class StatementOperations:
     ) -> None:
         """Raise ForbiddenError if the source of a statement may not store it (`X27`).
 
-        An import or a tool may neither pin, nor set some categories, nor restore a
-        statement that the user forgot.
+        Only the user pins, sets some categories, and restores a statement that the user
+        forgot.
         """
         source = trust.source_class(turn)
         why = trust.restriction("pin", source) if pinned else None
@@ -367,6 +370,7 @@ class StatementOperations:
         now: datetime,
         standing: str = "chat",
         *,
+        agent: bool = False,
         private: bool = False,
         source_id: str | None = None,
         occurred_at: str | None = None,
@@ -385,6 +389,7 @@ class StatementOperations:
         is_private = persona is not None
         raw = {
             "text": text,
+            "role": "assistant" if agent else "user",
             "session": REMEMBERED,
             "persona": None if own else persona,
             "private": is_private or private,
@@ -414,6 +419,12 @@ def _category(name: str, tags: list[str] | None) -> tuple[str, list[str]]:
         )
     category, tag = known
     return category, [*filter(None, (tag,)), *(tags or ())]
+
+
+def _guessed(guess: Candidate | None, turn: Turn) -> str:
+    """Return the category of a statement by its words, as far as its source allows."""
+    name = guess.category if guess else PLAIN
+    return trust.permitted_category(name, trust.source_class(turn))
 
 
 def _completed(fact: Fact, guess: Candidate | None, confidence: float | None) -> Fact:

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core import trust
-from engram.core.categories import PLAIN, category_of
+from engram.core.categories import category_of
 from engram.core.classify import (
     event_end,
     importance_of,
@@ -25,7 +25,7 @@ from engram.core.language.permanent_attributes import permanent_attribute
 from engram.core.lifecycle import protection
 from engram.core.personas import fact_persona
 from engram.core.records import HIGH, Fact
-from engram.core.todos import lapsed
+from engram.core.todos import LOOPS, lapsed
 from engram.pipeline.forgetting import FORGOTTEN
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def candidate_fact(
     """
     turn = source.turn
     source_class = trust.source_class(turn)
-    category = _category(candidate, source_class)
+    category = trust.permitted_category(candidate.category, source_class)
     kind = _kind(candidate, category)
     confidence = round(
         trust.cap_confidence(candidate.confidence, source_class, policy.trust), 2
@@ -164,17 +164,14 @@ def _last_moment(when: Interval | None, turn: Turn) -> datetime | None:
     return when.end - timedelta(seconds=1)
 
 
-def _category(candidate: Candidate, source_class: str) -> str:
-    """Return the category, or the plain one if the source may not state it (`X27`)."""
-    category = category_of(candidate.category)
-    if category.not_from_outside and trust.restriction(category.name, source_class):
-        return PLAIN
-    return category.name
-
-
 def _tags(candidate: Candidate, turn: Turn) -> tuple[str, ...]:
-    """Return the tags; a statement that the user asked to keep has `REMEMBER_TAG`."""
-    by_user = turn.role == "user" and turn.origin != "tool"
+    """Return the tags; a statement that the user asked to keep has `REMEMBER_TAG`.
+
+    Only the user has loops (`E15`).
+    """
+    if trust.source_class(turn) in trust.OTHERS:
+        return tuple(tag for tag in candidate.tags if tag not in LOOPS)
+    by_user = turn.role == "user"
     if REMEMBER_TAG in candidate.tags or not by_user:
         return candidate.tags
     if asked_to_keep(turn.text, candidate.quote):

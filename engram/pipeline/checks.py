@@ -15,7 +15,10 @@ from engram.core.actions import Eligibility
 from engram.core.classify import is_trivial
 from engram.core.containment import containment_reason
 from engram.core.dedup import Verdict
+from engram.core.language.keep_requests import REMEMBER_TAG
+from engram.core.language.secrets import is_redacted
 from engram.core.text import content_hash
+from engram.ingest.requests import NOT_KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,6 +77,8 @@ class CheapChecks:
         )
         if verdict.action != "create":
             return verdict
+        if REMEMBER_TAG in fact.tags and is_redacted(fact.text):
+            return Verdict("skip", NOT_KEPT)
         if self._is_outdated(fact, statement):
             return Verdict("skip", OUTDATED)
         if denied := self._denied(fact):

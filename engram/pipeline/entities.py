@@ -23,6 +23,7 @@ from engram.core.entities import (
     is_owner,
     name_key,
 )
+from engram.core.language.privacy import words_are_private
 from engram.core.language.sentences import sentences
 from engram.core.language.state_words import continues_older_state
 from engram.core.records import Create, Edit, Move, Problem
@@ -317,7 +318,7 @@ class EntityWriter:
         stated = []
         for relation in relations:
             turn = by_id.get(relation.turn_id)
-            if turn is None or turn.private:
+            if turn is None or words_are_private(turn, relation.quote):
                 continue
             beside = relation.beside or continues_older_state(
                 _sentence(turn.text, relation.quote)

@@ -20,6 +20,7 @@ from engram.core.entities import (
 )
 from engram.core.language.sentences import plain, sentences
 from engram.core.records import FiledTurn
+from engram.core.trust import source_class
 from engram.extraction.rules import engine
 from engram.extraction.rules.engine import is_person
 from engram.extraction.rules.introductions import introduction
@@ -58,7 +59,11 @@ class OwnerNames:
         before, because a user may have removed them from the note.
         """
         self.entity_writer.refresh_if_stale()
-        own = {turn.id: turn for turn in turns if is_of_owner(turn, self.names)}
+        own = {
+            turn.id: turn
+            for turn in turns
+            if is_of_owner(turn, self.names) and source_class(turn) == "user"
+        }
         introduced = dict.fromkeys(self._introduced(extraction.relations, own))
         if (
             extraction.extractor != engine.EXTRACTOR
@@ -92,7 +97,7 @@ class OwnerNames:
         """Yield the names by which the owner introduces themselves."""
         for relation in relations:
             turn = own.get(relation.turn_id)
-            if turn is None or turn.origin == "tool" or relation.ended:
+            if turn is None or relation.ended:
                 continue
             subject = relation.subject
             is_own = self.names.is_owner(subject) or subject == turn.speaker.strip()

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from engram.core.entities import is_owner
-from engram.core.language.privacy import reference
+from engram.core.language.privacy import reference, words_are_private
 from engram.core.records import Edit, FiledTurn
+from engram.core.text import normalise
 from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from engram.pipeline.write import NoteWriter
 
 ASKED = "the user asked to keep it private"
+_LAST_SPACED = "\u2fff"
+"""The last character of the scripts with blanks between words."""
 TURNS_BEFORE = 6
 """Number of turns before a turn that are searched for what it refers to."""
 
@@ -98,14 +101,18 @@ def _borrows(note_writer: NoteWriter, filed: FiledTurn, names: Iterable[str]) ->
         if not is_owner(name) and not _has_name(filed.turn.text, name)
     ]
     return bool(absent) and any(
-        one.turn.private and _has_name(one.turn.text, name)
+        words_are_private(one.turn, name) and _has_name(one.turn.text, name)
         for one in _turns_before(note_writer, filed)
         for name in absent
     )
 
 
 def _has_name(text: str, name: str) -> bool:
-    return any(word in text.casefold() for word in name.casefold().split())
+    """Return whether a text contains a name as whole words."""
+    found, told = normalise(name), normalise(text)
+    if found[:1] > _LAST_SPACED:
+        return found in told
+    return f" {found} " in f" {told} "
 
 
 def _reached(note_writer: NoteWriter, batch: Batch) -> Iterator[FiledTurn]:

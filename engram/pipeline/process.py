@@ -103,7 +103,8 @@ class TurnPipeline:
     ) -> dict[str, Any]:
         """Take turns of a conversation; on return they are on disk and can be recalled.
 
-        `messages` are turns in OpenAI's form, which `turns` may have too. `session` and
+        A request to remember a secret is in `not_remembered`; its turn is stored
+        without the secret. `messages` are turns in OpenAI's form, which `turns` may have too. `session` and
         `persona` apply to all turns that have none of their own. With `record` false no
         turn is stored; as a field of a turn it applies to that turn. `run` is the
         import that the turns belong to. With more than one of `participants` each
@@ -143,6 +144,7 @@ class TurnPipeline:
             "replaced": accepted.replaced,
             "without_words": len(rows_given) - len(spoken),
             "off_record": len(spoken) - len(rows),
+            "not_remembered": requests.refused_requests(parsed),
         }
 
     def begin_import(self, file: str, source: str) -> dict[str, Any]:

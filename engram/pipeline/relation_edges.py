@@ -15,6 +15,7 @@ from engram.core.entities import (
 from engram.core.language.date_display import in_figures
 from engram.core.records import Edge
 from engram.core.relations import ended_relations, update_relations
+from engram.core.trust import EXTERNAL
 from engram.vault.edges import EdgeRow, edge_id, relation_key
 
 if TYPE_CHECKING:
@@ -42,11 +43,13 @@ class StatedRelation:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it may change notes. An alias may not if it is ended or from a tool."""
-        if not relation_label(self.relation.type):
+        """Whether it may change notes: not if an import or a tool states it (`X27`).
+
+        The end of an alias changes nothing either.
+        """
+        if not relation_label(self.relation.type) or self.source_class in EXTERNAL:
             return False
-        from_tool = self.source_class == "tool"
-        return not (self.is_alias and (self.relation.ended or from_tool))
+        return not (self.is_alias and self.relation.ended)
 
     @property
     def is_over(self) -> bool:

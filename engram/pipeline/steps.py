@@ -22,6 +22,7 @@ from engram.core import trust
 from engram.core.changes import OVER, EndedFact
 from engram.core.dedup import ALREADY_FILED, Verdict
 from engram.core.entities import subjects
+from engram.core.language.privacy import turn_of_words
 from engram.core.language.quotations import narrowed
 from engram.core.records import Fact
 from engram.core.text import ulid
@@ -89,6 +90,7 @@ class CandidateSteps:
         """
         quote = narrowed(filed.turn.text, candidate.quote, candidate.text)
         candidate = replace(candidate, quote=quote)
+        filed = replace(filed, turn=turn_of_words(filed.turn, quote))
         attributed = trust.turn_as_evidence(filed.turn, quote)
         fact = self._fact(extraction, candidate, filed, attributed, ordinal, plan.now)
         opinion = extraction.opinions.get(fact.text)
@@ -130,7 +132,8 @@ class CandidateSteps:
 
         policy = self.note_writer.settings.policy.trust
         confidence = trust.cap_confidence(fact.confidence, source_class, policy)
-        fact = replace(fact, confidence=confidence, origin=source_class)
+        origin = trust.AGENT if source_class == "assistant" else source_class
+        fact = replace(fact, confidence=confidence, origin=origin)
         verdict = self._checks(plan).contain(fact, statement)
         return self._enter(plan, fact, statement, verdict)
 
@@ -142,6 +145,7 @@ class CandidateSteps:
         If only the user may end the fact, a note in `review/` asks. It shows the words
         instead of a newer statement.
         """
+        filed = replace(filed, turn=turn_of_words(filed.turn, end.quote))
         attributed = trust.turn_as_evidence(filed.turn, end.quote)
         statement = Statement(filed.turn, end.quote, attributed)
         by_links = LinkDecider(self._decider(plan))

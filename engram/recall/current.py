@@ -16,6 +16,7 @@ from engram.core.language.permanent_attributes import permanent_attribute
 from engram.core.language.words import words
 from engram.core.records import Fact
 from engram.core.text import normalise
+from engram.core.trust import EXTERNAL
 from engram.index.filters import SearchFilter
 from engram.index.states import StateSearch
 from engram.recall import formatting
@@ -92,7 +93,9 @@ class CurrentFacts:
             name: [
                 visible_fact
                 for fact in some
-                if fact.id not in past and sources[fact.id].said_by != "tool"
+                if fact.id not in past
+                and sources[fact.id].said_by != "tool"
+                and (name != user_facts.WISH or sources[fact.id].said_by == "user")
                 if isinstance(visible_fact := self.index.visible(fact), Fact)
             ]
             for name, some in found.items()
@@ -102,7 +105,8 @@ class CurrentFacts:
     def cards(self, query: str, facts: Sequence[Fact]) -> dict[str, list[Fact]]:
         """Return the facts about each entity that a question names, by its name.
 
-        Kinship and permanent attributes come first.
+        Kinship and permanent attributes come first. What an import or a tool says is
+        left out (`X27`).
         """
         policy = self.settings.policy.recall
         cards: dict[str, list[Fact]] = {}
@@ -117,9 +121,11 @@ class CurrentFacts:
                 and not user_facts.is_doubted(fact)
             ]
             best = sorted(about, key=_card_order)[: 3 * policy.card_lines]
-            past = self.past(best)
+            past, sources = self.past(best), self._sources(best)
             visible_facts = (
-                self.index.visible(one) for one in best if one.id not in past
+                self.index.visible(one)
+                for one in best
+                if one.id not in past and sources[one.id].said_by not in EXTERNAL
             )
             lines = [one for one in visible_facts if isinstance(one, Fact)]
             if lines:

@@ -348,6 +348,7 @@ class Memory:
         expires: datetime | str | None = None,
         source_id: str | None = None,
         occurred_at: datetime | str | None = None,
+        agent: bool = False,
         run: str | None = None,
     ) -> Remembered:
         """Store a statement; a conflict that waits for the user is named in `case`.
@@ -369,6 +370,7 @@ class Memory:
             expires=expires,
             source_id=source_id,
             occurred_at=occurred_at,
+            agent=agent,
             run=run,
         )
         return typed(Remembered, answer)

@@ -45,6 +45,7 @@ class TurnSender:
         self.stored = 0
         self.duplicates = 0
         self.refused: list[str] = []
+        self.not_remembered: list[str] = []
 
     def send(self, turns: list[dict[str, Any]], places: Sequence[str] = ()) -> None:
         """Send a batch; repeat it while the daemon is busy.
@@ -73,6 +74,10 @@ class TurnSender:
                 return
         self.stored += answer["stored"]
         self.duplicates += answer["duplicates"]
+        self.not_remembered += [
+            f"turn {one['turn']}: {one['why']}. {one['fix']}"
+            for one in answer.get("not_remembered", ())
+        ]
         if sys.stderr.isatty():
             sys.stderr.write(f"\r{self.stored + self.duplicates} turns")
 
@@ -98,11 +103,14 @@ class TurnSender:
         """Return the counts, and each refusal with its reason."""
         if sys.stderr.isatty():
             sys.stderr.write("\r\033[K")
-        return {
+        counts = {
             "stored": self.stored,
             "duplicates": self.duplicates,
             "refused": self.refused,
         }
+        if self.not_remembered:
+            return counts | {"not_remembered": self.not_remembered}
+        return counts
 
 
 def observe(source: TextIO | None, call: Call) -> dict[str, Any]:

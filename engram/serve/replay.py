@@ -118,8 +118,13 @@ def _observe(memory: VaultMemory, turns: Iterable[Turn]) -> None:
     plain = []
     for turn in turns:
         if turn.session == REMEMBERED:
-            private = {"persona": turn.persona, "private": turn.private}
-            memory.call("remember", {"text": turn.text, **private})
+            params = {
+                "text": turn.text,
+                "persona": turn.persona,
+                "private": turn.private and not turn.confided,
+                "agent": turn.role == "assistant",
+            }
+            memory.call("remember", params, turn.origin)
         else:
             row: dict[str, Any] = {
                 "id": turn.id,
@@ -133,7 +138,7 @@ def _observe(memory: VaultMemory, turns: Iterable[Turn]) -> None:
                 "origin": turn.origin,
                 "group": turn.group,
                 "title": turn.title,
-                "private": turn.private,
+                "private": turn.private and not turn.confided,
             }
             plain.append(row | {"occurred_at": turn.occurred_at.isoformat()})
     if plain:

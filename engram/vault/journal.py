@@ -487,6 +487,7 @@ def _turn_record(filed: FiledTurn) -> dict[str, Any]:
         "origin": turn.origin,
         "group": turn.group,
         "private": turn.private,
+        "confided": turn.confided,
         **({"title": turn.title} if turn.title else {}),
         **({} if turn.sensitive_to is None else {"sensitive_to": turn.sensitive_to}),
     }
@@ -500,6 +501,7 @@ def _filed(record: Mapping[str, Any]) -> FiledTurn:
         occurred_at=datetime.fromisoformat(record["occurred_at"]),
         group=bool(record.get("group")),
         private=bool(record.get("private")),
+        confided=bool(record.get("confided")),
         title=str(record.get("title") or ""),
         sensitive_to=record.get("sensitive_to"),
     )

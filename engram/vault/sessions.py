@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 HEADING = "## Conversation"
 GROUP = "group"
 """The field of a turn in a conversation of several users."""
-PRIVATE = "private"
+PRIVATE, CONFIDED = "private", "confided"
 """The field of a turn that is private to the persona of its conversation."""
 
 _BLOCK = re.compile(r"\^t([1-9][0-9]{0,8})[ \t]*")
@@ -355,7 +355,8 @@ def _callout(filed: FiledTurn, day: date, zone: tzinfo) -> str:
     if turn.speaker:
         head.append(title(plain_text(turn.speaker)))
     origin = "" if turn.origin == "chat" else f"|{title(plain_text(turn.origin))}"
-    flags = [name for name, on in ((GROUP, turn.group), (PRIVATE, turn.private)) if on]
+    secrecy = CONFIDED if turn.confided else PRIVATE
+    flags = [name for name, on in ((GROUP, turn.group), (secrecy, turn.private)) if on]
     marks = "".join(f"|{flag}" for flag in flags)
     head.append(f"%%{title(plain_text(turn.id))}{origin}{marks}%%")
     lines = escape(plain_text(turn.text)).split("\n") if turn.text else []
@@ -449,8 +450,10 @@ def _turn(
     all words are.
     """
     name, *fields = block.fields.split("|")
-    origin = next((field for field in fields if field not in {GROUP, PRIVATE}), "")
     role = block.head["role"].casefold()
+    flags = {GROUP, PRIVATE, CONFIDED}
+    origin = next((field for field in fields if field not in flags), "")
+    all_private = private and (role == "user" or not persona)
     return Turn(
         id=unescaped_title(name) or f"t{block.number}",
         session=session,
@@ -461,7 +464,8 @@ def _turn(
         persona=persona,
         origin=unescaped_title(origin) or "chat",
         group=GROUP in fields,
-        private=PRIVATE in fields or (private and (role == "user" or not persona)),
+        private=all_private or not {PRIVATE, CONFIDED}.isdisjoint(fields),
+        confided=CONFIDED in fields and not all_private,
     )
 
 

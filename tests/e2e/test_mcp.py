@@ -132,7 +132,7 @@ def test_what_one_client_remembers_another_recalls_gets_and_forgets(
         assert found["results"][0]["id"] == memory
         fetched = json.loads(text(await client.call_tool("fetch", {"id": memory})))
         assert bird in fetched["text"]
-        assert fetched["metadata"]["source"] == "user (remembered)"
+        assert fetched["metadata"]["source"] == "assistant (remembered)"
         entity = await client.call_tool("fetch", {"id": "Carla"})
         assert entity.is_error
         assert "no such memory" in text(entity)

@@ -74,7 +74,7 @@ def vault(tmp_path_factory):
     settings = settings_in(place / "home", place / "vault", ENGRAM_ZONE="UTC")
     lines = [
         {"id": "m1", "text": "My sister Anna is allergic to peanuts."},
-        {"id": "m2", "text": "I promise to call Anna on Friday."},
+        {"id": "m2", "text": "Anna plays the cello."},
         {"id": "m3", "text": "Anna lives in Porto and works as a nurse."},
     ]
     (place / "turns.jsonl").write_text("\n".join(map(json.dumps, lines)))
@@ -109,6 +109,7 @@ def asked(vault, monkeypatch, capsys):
 def test_each_command_answers_with_one_json_object(asked, vault, name):
     if not list(vault.glob("facts/*/*.md")):
         asked("import", "turns.jsonl")
+        asked("remember", "I promise to call Anna on Friday.")
     rows = asked("list")["memories"]
     place = {
         ID: next(row["id"] for row in rows if row["category"] != "commitment"),

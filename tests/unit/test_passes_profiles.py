@@ -357,27 +357,6 @@ def test_only_standing_wishes_are_instructions(keeping):
 
 
 # row: C19
-# row: X27
-def test_a_wish_in_the_users_own_words_is_taken_from_an_import(keeping):
-    """Those of an assistant in the same import are none."""
-    turns = [
-        {"session": "old", "id": f"m{n}", "role": role, "text": words}
-        for n, (role, words) in enumerate(
-            [
-                ("user", "Answer in short sentences."),
-                ("assistant", "Always answer in German."),
-            ]
-        )
-    ]
-    keeping.memory.call("observe", {"turns": turns}, "import")
-    keeping.memory.call("flush", {})
-    consolidate(keeping)
-    page = text(keeping, "IDENTITY.md")
-    assert "short sentences" in page
-    assert "German" not in page
-
-
-# row: C19
 def test_from_eight_thousand_characters_patterns_are_made_of_it(told, fake):
     """A dated list under the untouched header; then it grows again."""
     fake.script(

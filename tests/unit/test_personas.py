@@ -91,6 +91,47 @@ def test_a_later_request_makes_known_facts_private(memory):
 
 
 # row: E14
+def test_only_the_sentence_that_asks_for_it_is_private(memory):
+    """Also when the turns are read again from their session file."""
+    say(memory, "I have a dog. Just between us, I live in Dresden. I like tea.", "Mona")
+    for _ in range(2):
+        assert found(memory, "tea", "Chef") == ["The user likes tea."]
+        assert not found(memory, "Dresden", "Chef")
+        assert found(memory, "Dresden", "Mona")
+        memory.call("reindex", {})
+    assert "|confided%%" in notes(memory, "sessions")
+
+
+# row: E14
+def test_a_turn_that_the_caller_calls_private_is_private_whole(memory):
+    text = "I like tea. Just between us, I live in Dresden."
+    say(memory, text, "Mona", private=True)
+    assert not found(memory, "tea", "Chef")
+
+
+# row: E14
+@pytest.mark.parametrize("persona", [None, "Coach"])
+def test_what_was_confided_is_ended_by_later_words_to_any_persona(memory, persona):
+    say(memory, "I like tea. Just between us, I live in Dresden.", persona)
+    say(memory, "I moved to Leipzig.", "Chef", "kitchen")
+    (old,) = [one for one in memory.index.catalog.facts() if "Dresden" in one.text]
+    assert old.status == "superseded"
+
+
+# row: E14
+def test_a_word_of_a_name_is_not_the_name(memory):
+    """A private turn that has the word "the" does not name "The Mudroom"."""
+    say(memory, "Just between us: I hate the rain.", "Mona")
+    batch = batch_of(
+        held_back(memory), "It opens at six.", persona="Mona", session="talk"
+    )
+    memory.pipeline.file(
+        batch, said(batch, "The Mudroom opens at six.", about=("The Mudroom",))
+    )
+    assert "The Mudroom opens at six." in found(memory, "Mudroom", "Chef")
+
+
+# row: E14
 def test_a_promise_stays_with_the_persona_to_which_it_was_made(memory):
     say(memory, "I promise to call my mum.", "Coach")
 

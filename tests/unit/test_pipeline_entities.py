@@ -473,12 +473,6 @@ TOOL, IMPORT, ASSISTANT = (
 # row: X27
 def test_a_relation_is_believed_as_far_as_who_says_it(entity_writer):
     """However often; the user's own word lifts it, what they only pass on does not."""
-    for day in range(4):
-        tell(
-            entity_writer, bond("Anna", "boss", "Eve", confidence=0.9), days=day, **TOOL
-        )
-    (edge,) = entity_writer.edges.all()
-    assert edge.confidence == 0.5
     tell(entity_writer, bond("Anna", "sister", "Ida", confidence=0.9), **ASSISTANT)
     assert {
         edge.label: edge.confidence
@@ -487,8 +481,8 @@ def test_a_relation_is_believed_as_far_as_who_says_it(entity_writer):
     passed = Relation("Anna", "cousin", "Bo", "t1", "Anna's cousin is Bo", 0.9)
     tell(entity_writer, passed, text='Tom wrote: "Anna\'s cousin is Bo"')
     assert sure(entity_writer)["cousin"] == 0.6
-    tell(entity_writer, bond("Anna", "boss", "Eve", confidence=0.9), days=5)
-    assert sure(entity_writer)["boss"] == pytest.approx(0.55)
+    tell(entity_writer, bond("Anna", "sister", "Ida", confidence=0.9), days=5)
+    assert sure(entity_writer)["sister"] == pytest.approx(0.75)
 
 
 # row: B1
@@ -515,15 +509,12 @@ def test_nobody_ends_a_relation_that_somebody_said_who_is_believed_more(
 
 
 # row: X27
-def test_an_outsider_may_be_followed_by_the_user_and_by_their_like(entity_writer):
-    tell(entity_writer, bond("Anna", "works at", "Acme Inc."), **TOOL)
-    tell(entity_writer, bond("Anna", "works at", "Siemens AG"), days=1, **IMPORT)
-    tell(entity_writer, bond("Anna", "works at", "Bosch"), days=2)
-    tell(again(entity_writer), bond("Anna", "works at", "Evil Corp."), days=3, **TOOL)
-    entity_writer.refresh()
-    assert [
-        edge.target for edge in entity_writer.edges.all() if not edge.valid_until
-    ] == ["concept:bosch"]
+@pytest.mark.parametrize("who", [TOOL, IMPORT])
+def test_what_an_import_or_a_tool_claims_is_no_relation(entity_writer, who):
+    take(entity_writer, about=["Anna", "Eve"])
+    tell(entity_writer, bond("Anna", "boss", "Eve", confidence=0.9), **who)
+    assert list(entity_writer.edges.all()) == []
+    assert lines(entity_writer, "concepts/Anna.md") == []
 
 
 # row: C13

@@ -6,7 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.core.language.privacy import asks_privacy, reference, with_privacy
+from engram.core.language.privacy import (
+    asks_privacy,
+    private_parts,
+    reference,
+    with_privacy,
+)
 from engram.core.personas import fact_persona, sees
 from engram.core.records import (
     ALL_PERSONAS,
@@ -24,7 +29,6 @@ Between you and me, I want to quit.
 I'm pregnant, but keep it to yourself for now.
 I'm applying for a job in Galway. Don't tell anyone!
 Don't tell Chef that I ate a burger.
-Please don't tell my wife, but I bought her a ring.
 Coach, please keep this between us: I smoke again.
 Can I tell you a secret? I'm in love with Nadja.
 Off the record: my boss drinks.
@@ -43,7 +47,6 @@ Sag es keinem weiter, aber ich bin schwanger.
 Ich bin krankgeschrieben, sag Chef bitte nichts davon.
 Behalte das bitte für dich: ich ziehe aus.
 Sag Coach nichts, aber ich rauche wieder.
-Erzähl das bitte nicht meinem Mann: Ich habe im Lotto gewonnen.
 Das darf niemand wissen: ich bin verliebt.
 Im Vertrauen: Papa ist krank.
 Ich verrate dir ein Geheimnis: Ich schreibe ein Buch.
@@ -77,7 +80,6 @@ Pls keep this private, I have an interview at Siemens.
 This is private: I have depression.
 Promise me you won't tell anyone: I'm in debt.
 You must not tell Chef that I'm on a diet.
-My boss mustn't know: I'm applying elsewhere.
 Sag's keinem, aber ich bin verliebt.
 Das ist privat: Ich habe Depressionen.
 Bitte nicht weitersagen: Ich ziehe nach Oslo.
@@ -155,6 +157,11 @@ Je vais te dire un secret.
 ¿Puedo contarte un secreto?
 """.strip().splitlines()
 NOTHING = """
+Please don't tell my wife, but I bought her a ring.
+Erzähl das bitte nicht meinem Mann: Ich habe im Lotto gewonnen.
+My boss mustn't know: I'm applying elsewhere.
+Don't tell my landlord, ha, I AM my landlord.
+Don't tell the Mudroom about the flood.
 The distance between us is 300 km.
 Things between us have been strange lately.
 It's over between us.
@@ -336,6 +343,27 @@ def test_a_bare_request_reaches_what_the_user_said_just_before():
         "Because of panic attacks.",
         "Please keep that between us.",
     ]
+
+
+# row: E14
+@pytest.mark.parametrize(
+    ("text", "covered"),
+    [
+        ("I live in Bonn. Between us, I quit. I like tea.", ["Between us, I quit."]),
+        (
+            "I have a dog. I quit. Keep that between us.",
+            ["I quit.", "Keep that between us."],
+        ),
+        (
+            "Can I tell you a secret? I quit. I like tea.",
+            ["Can I tell you a secret?", "I quit."],
+        ),
+        ("Ich wohne in Bonn. Unter uns: Ich ziehe weg.", ["Unter uns: Ich ziehe weg."]),
+        ("J'habite à Lyon. Entre nous, je pars.", ["Entre nous, je pars."]),
+    ],
+)
+def test_a_request_covers_its_own_sentence(text, covered):
+    assert [text[start:end] for start, end in private_parts(text)] == covered
 
 
 # row: E14

@@ -226,10 +226,11 @@ def test_words_are_shown_as_their_tokens_before_and_after_they_are_distilled_and
     assert [
         one["provenance"] for one in memory.call("why", {"id": fact.id})["turns"]
     ] == [word]
-    (line,) = memory.call("context", {"query": "Where does Otto live?"})["parts"][
-        "named"
-    ][-1:]
-    assert line.startswith(f"- [{word}, ")
+    parts = memory.call("context", {"query": "Where does Otto live?"})["parts"]
+    if standing == "chat":
+        assert parts["named"][-1].startswith(f"- [{word}, ")
+    else:
+        assert "named" not in parts
 
 
 # row: X27
@@ -321,22 +322,17 @@ def test_hand_written_notes_and_conclusions_are_told_apart(memory):
 def test_promises_and_what_is_always_true_say_who_said_them(memory):
     """The foundation, the promises of a context, and `todos`."""
     memory.call("remember", {"text": "I am allergic to walnuts.", "pinned": True})
-    memory.call(
-        "remember",
-        {"text": "I will call the agency.", "category": "commitment"},
-        "tool",
-    )
+    memory.call("remember", {"text": "I promise to call the agency."})
     parts = memory.call("context", {})["parts"]
     assert parts["foundation"][0].startswith("- [user (remembered), ")
-    assert parts["promises"][0].startswith("- [tool (remembered), ")
+    assert parts["promises"][0].startswith("- [user (remembered)")
     (row,) = memory.call("todos", {})["todos"]
-    assert (row["said_by"], row["provenance"]) == ("tool", "tool (remembered)")
+    assert (row["said_by"], row["provenance"]) == ("user", "user (remembered)")
 
 
 # row: D9
 # row: X27
-def test_a_card_names_the_source_of_what_the_user_did_not_say(memory, clock):
-    """Lines without a mark are the user's."""
+def test_a_card_contains_nothing_that_a_tool_says(memory, clock):
     people = memory.settings.vault / "entities" / "people" / "Anna.md"
     people.parent.mkdir(parents=True)
     people.write_text("---\ntype: person\n---\n")
@@ -346,13 +342,14 @@ def test_a_card_names_the_source_of_what_the_user_did_not_say(memory, clock):
         "Anna lives in Porto.",
         "Anna plays the violin.",
         "Anna has a boat.",
+        "Anna was born in Faro.",
     ):
         memory.call("remember", {"text": text, "about": ["Anna"]})
     memory.call("remember", {"text": "Anna likes walnuts.", "about": ["Anna"]}, "tool")
     clock.advance(hours=2)
     memory.call("consolidate", {})
     card = people.read_text().partition("engram:begin card %%\n")[2]
-    assert "- Anna likes walnuts. (tool) [[" in card
+    assert "walnuts" not in card
     assert "- Anna is a nurse. [[" in card
 
 

@@ -495,7 +495,6 @@ def test_a_promise_in_a_note_that_the_user_wrote_is_settled_only_by_a_tick(memor
 
 # row: E16
 def test_a_duty_of_an_old_conversation_is_not_open_when_it_is_read(memory, clock):
-    """Who imports the chats of two years has nothing to do for last year's duties."""
     said = [
         {
             "id": f"o{number}",
@@ -510,7 +509,7 @@ def test_a_duty_of_an_old_conversation_is_not_open_when_it_is_read(memory, clock
             )
         )
     ]
-    memory.call("observe", {"turns": said}, standing="import")
+    memory.call("observe", {"turns": said})
     memory.call("flush", {})
     listed = memory.call("todos", {"stage": "open"})["todos"]
     assert [one["text"] for one in listed if "gym" in one["text"]] == []

@@ -103,12 +103,12 @@ def test_a_lower_class_never_takes_the_place_of_a_higher():
 
 # row: X27
 @pytest.mark.parametrize("deed", trust.RESTRICTED)
-def test_nothing_from_outside_becomes_a_fixture(deed):
-    """Neither pinned nor core nor a principle nor profile."""
+def test_only_what_the_user_says_becomes_a_fixture(deed):
+    """Pinned, core, a principle or a promise."""
     barred = {
         source for source in trust.SOURCE_CLASSES if trust.restriction(deed, source)
     }
-    assert barred == {"import", "tool"}
+    assert barred == {"assistant", "import", "tool"}
     assert trust.restriction("pin", "import") == "what an import says cannot be pinned"
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.languages import LazyPattern
+from engram.core.language.secrets import is_redacted
 from engram.core.language.sentences import sentences
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ def asked_to_keep(text: str, quote: str) -> bool:
     end = place + len(quote)
     return place >= 0 and any(
         first < end and place < last for first, last in words_to_keep(text)
+    )
+
+
+def asked_to_keep_secret(text: str) -> bool:
+    """Return whether the words that `text` asks to remember contain a redacted secret."""
+    return is_redacted(text) and any(
+        is_redacted(text[start:end]) for start, end in words_to_keep(text)
     )
 
 

@@ -1,10 +1,12 @@
 """Words that ask for privacy: "keep this between us" (row E14).
 
 Only a request in the user's own words at the beginning of a clause counts: not a
-question whether something is a secret, not the denial of one, not a quotation. A
-request without a statement of its own refers to the preceding words; an announcement
-("can I tell you a secret?") refers to the following ones. The patterns are in section
-`[privacy]` of the language files.
+question whether something is a secret, not the denial of one, not a quotation, and not
+a request to tell nothing to a person of the user ("don't tell my landlord"), who is no
+persona. A request covers its own sentence. If that states nothing else, the request
+refers to the preceding sentence, or turn; an announcement ("can I tell you a secret?")
+refers to the following one. The patterns are in section `[privacy]` of the language
+files.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.language import languages, quotations
+from engram.core.language.sentences import sentences
 from engram.core.records import REMEMBERED
 
 if TYPE_CHECKING:
@@ -66,6 +69,45 @@ def reference(text: str, persona: str = "") -> Reference:
     return "before" if asks and not announced else "after"
 
 
+def words_are_private(turn: Turn, words: str) -> bool:
+    """Return whether a turn keeps these words of it private (`E14`).
+
+    Of a confided turn only the sentences that a request covers are private.
+    """
+    if not turn.confided:
+        return turn.private
+    start = turn.text.find(words)
+    return start < 0 or any(
+        first < start + len(words) and start < last
+        for first, last in private_parts(turn.text)
+    )
+
+
+def turn_of_words(turn: Turn, words: str) -> Turn:
+    """Return the turn as the source of these words, private only if they are."""
+    return replace(turn, private=words_are_private(turn, words))
+
+
+def private_parts(text: str) -> list[tuple[int, int]]:
+    """Return the spans of the sentences that requests for privacy cover (`E14`).
+
+    >>> text = "I live in Bonn. Between us, I quit. I like tea."
+    >>> [text[start:end] for start, end in private_parts(text)]
+    ['Between us, I quit.']
+    """
+    listed = list(sentences(text))
+    found: set[int] = set()
+    for number, (start, end) in enumerate(listed):
+        refers = reference(text[start:end])
+        if not refers:
+            continue
+        found.add(number)
+        if refers != "itself":
+            before = refers == "before" and number > 0
+            found.add(number - 1 if before else number + 1)
+    return [listed[number] for number in sorted(found) if number < len(listed)]
+
+
 def with_privacy(turns: Sequence[Turn]) -> list[Turn]:
     """Return the turns of one conversation, in order, with `private` set (`E14`).
 
@@ -74,15 +116,17 @@ def with_privacy(turns: Sequence[Turn]) -> list[Turn]:
     secret, the next words of the user do. In a conversation without a persona an answer
     to private words is private too.
     """
-    private = {
-        n for n, turn in enumerate(turns) if turn.role == "user" and turn.private
-    }
-    for n in sorted(private):
-        private.update(_further_private_turns(turns, n))
+    asking = {n for n, turn in enumerate(turns) if turn.role == "user" and turn.private}
+    private = set(asking)
+    for n in sorted(asking):
+        reached = _further_private_turns(turns, n)
+        private.update(reached)
+        asking.difference_update(reached)
     private |= set(_private_answers(turns, private))
+    whole = private - asking
 
     return [
-        replace(turn, private=True) if n in private and not turn.private else turn
+        replace(turn, private=True, confided=False) if n in whole else turn
         for n, turn in enumerate(turns)
     ]
 

@@ -21,7 +21,7 @@ from engram.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-__all__ = ["DOOR_CODE", "MODES", "Redaction", "redact"]
+__all__ = ["DOOR_CODE", "MODES", "Redaction", "is_redacted", "redact"]
 
 MODES = ("off", "redact", "drop")
 """The treatment of secrets.
@@ -69,6 +69,11 @@ def redact(
     if found and mode == "drop":
         redacted = _placeholder(f"message with {', '.join(sorted(found))}")
     return Redaction(redacted, dict(found))
+
+
+def is_redacted(text: str) -> bool:
+    """Return whether a text contains the placeholder of a secret."""
+    return _PLACEHOLDER.search(text) is not None
 
 
 def _placeholder(name: str) -> str:
@@ -129,7 +134,33 @@ def _found(text: str) -> Iterator[tuple[int, int, int]]:
         for match in PATTERNS[row].finditer(plain):
             for start, stop in ROWS[row].check(match):
                 yield start, stop, row
+                if row == _CARD:
+                    yield from _companions(plain, start, stop)
 
+
+def _companions(text: str, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the expiry and the security code beside the card number `start:stop`."""
+    for first, last in ((max(0, start - _BESIDE), start), (stop, stop + _BESIDE)):
+        for match in _COMPANION.finditer(text, first, last):
+            for group, row in ((1, _CARD), (2, _CARD_CODE), (3, _CARD_CODE)):
+                if match[group]:
+                    yield *match.span(group), row
+
+
+_CARD, _CARD_CODE = (
+    next(number for number, row in enumerate(ROWS) if row.name == name)
+    for name in ("card", "card code")
+)
+_BESIDE = 160
+"""The number of characters on each side of a card number that belong to the card."""
+_COMPANION = re.compile(
+    r"(?<![0-9/.-])((?:0?[1-9]|1[0-2]) ?[/-] ?(?:20)?[2-5][0-9])(?![0-9/-])"
+    r"(?:[ ,;]{1,3}([0-9]{3,4})(?![0-9]))?"
+    r"|(?:c[vsi][vcdn]2?|code|c[oó]d|crypto|код|ziffer|sicherheit|s[ei][cg]ur|beveilig|安全|コード|码)"
+    r"[^0-9\n]{1,24}([0-9]{3,4})(?![0-9])",
+    re.IGNORECASE,
+)
+"""An expiry, MM/YY, perhaps with a security code after it; or a labelled code."""
 
 _OTHER_WRITING = re.compile("[^\\D0-9]|[\uff21-\uff3a\uff41-\uff5a]")
 _INVISIBLE = re.compile(

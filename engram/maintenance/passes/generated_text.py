@@ -33,7 +33,10 @@ STATE = "state/portraits.json"
 
 
 def public_memories(view: PassView, now: datetime) -> list[MemoryState]:
-    """Return the memories that generated text may use, oldest first."""
+    """Return the memories that generated text may use, oldest first.
+
+    What imports and tools say is left out (`X27`).
+    """
 
     def public() -> list[MemoryState]:
         usable = (
@@ -42,6 +45,7 @@ def public_memories(view: PassView, now: datetime) -> list[MemoryState]:
             if one.fact.persona is None  # neither private nor highly sensitive
             and one.fact.origin not in trust.DERIVED_ORIGINS
             and not lifecycle.hidden_reason(one.fact, now)
+            and view.reader.said_by(one.fact) not in trust.EXTERNAL
         )
         return sorted(usable, key=lambda one: one.fact.id)
 

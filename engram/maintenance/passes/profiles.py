@@ -50,8 +50,7 @@ def profile(view: PassView, now: datetime) -> list[Step]:
     """Write `profile.md`: lasting memories about the user, one for each line (`C15`).
 
     Most important first, at most 60 lines; beyond that a model shortens them. Repeated
-    lines and memories from external sources (`X27`) are left out of the profile; the
-    memories remain.
+    lines are left out of the profile; the memories remain.
     """
     page, texts = view.page(PROFILE), GeneratedText(view, now)
     if page is not None and page.keys.get("kind") != "profile":
@@ -142,7 +141,7 @@ def _lines_within(lines: Sequence[Line], room: int) -> tuple[Line, ...]:
 def _of_profile(view: PassView, now: datetime) -> list[MemoryState]:
     """Return the lasting memories about the user that hold now, best first (`C15`).
 
-    Standing wishes to the assistant are left out, and memories from external sources.
+    Standing wishes to the assistant are left out.
     """
     names = entity_names(view)
     owner = Owner(names.is_owner, name_words(view))
@@ -150,7 +149,7 @@ def _of_profile(view: PassView, now: datetime) -> list[MemoryState]:
     ordered = []
     for one in _about_user(view, now):
         category = category_of(one.fact.category)
-        if not category.profile or view.reader.outside(one.fact):
+        if not category.profile:
             continue
         attribute = attribute_of(one.fact, owner)
         if attribute == WISH or (category.corrects and not attribute):
@@ -164,13 +163,12 @@ def _of_profile(view: PassView, now: datetime) -> list[MemoryState]:
 def _wishes(view: PassView, now: datetime) -> list[MemoryState]:
     """Return the standing wishes to the assistant that hold now, oldest first (`C19`).
 
-    Of external sources only the user's own words in an import count.
+    Only those of the user count (`X27`).
     """
     return [
         one
         for one in _about_user(view, now)
-        if is_standing_wish(one.fact.text)
-        and (not view.reader.outside(one.fact) or view.reader.user_import(one.fact))
+        if is_standing_wish(one.fact.text) and view.reader.said_by(one.fact) == "user"
     ]
 
 

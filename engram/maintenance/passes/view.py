@@ -121,14 +121,6 @@ class VaultReader:
         """Return by memory the keys of its time since a user edited the words or keys."""
         return {}
 
-    def outside(self, fact: Fact) -> bool:  # noqa: ARG002
-        """Return whether all sources of a memory are external (`X27`)."""
-        return False
-
-    def user_import(self, fact: Fact) -> bool:  # noqa: ARG002
-        """Return whether the user's own words in an import support a memory."""
-        return False
-
     def disk(self, path: str) -> bytes | None:  # noqa: ARG002
         """Return the content of a file below a configured root; None if missing (`D10`)."""
         return b""

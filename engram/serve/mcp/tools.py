@@ -68,6 +68,11 @@ TOOLS: tuple[dict[str, Any], ...] = (
         ADDS,
         "text",
         text=TEXT,
+        confirmed_by_user={
+            "type": "boolean",
+            "description": "true only if the user asked to remember this; else it "
+            "counts as your words, not the user's",
+        },
         about={"type": "array", "items": TEXT, "description": "names"},
     ),
     _tool(
@@ -152,7 +157,8 @@ class Toolbox:
         return f"{result['text']}\nids, in this order: {ids}"
 
     def _remember(self, arguments: dict[str, Any]) -> str:
-        return _json(self._call("remember", arguments))
+        confirmed = arguments.pop("confirmed_by_user", False) is True
+        return _json(self._call("remember", {**arguments, "agent": not confirmed}))
 
     def _forget(self, arguments: dict[str, Any]) -> str:
         return _json(self._call("forget", arguments))
