@@ -17,6 +17,7 @@ from engram.core.language.date_values import (
     calendar_day,
     day_range,
     days_range,
+    unit_and_offset,
     unit_at,
     zone_name,
 )
@@ -129,14 +130,11 @@ def _nth_weekday(match: DateMatch) -> DateRange | None:
 
 
 def _day_of_month(match: DateMatch) -> DateRange | None:
-    """Return the range of `on the 12th`, `Saturday the 5th` and the like."""
-    day, today = match.number("n"), match.today
-    if match.all("u"):
-        month = unit_at("month", match.offset(), match.when)
-        assert month is not None
-        found = calendar_day(month.start.year, month.start.month, day)
-        return day_range(found, match.when) if found else None
+    """Return the range of `on the 12th`, `Saturday the 5th` and the like.
 
+    A past day without a weekday is one of this month; else it is unclear.
+    """
+    day, today = match.number("n"), match.today
     lean = match.lean or int(bool(match.all("rL")))
     days = [
         candidate
@@ -148,24 +146,51 @@ def _day_of_month(match: DateMatch) -> DateRange | None:
             candidate for candidate in days if candidate.weekday() == match.number("k")
         ]
         return day_range(days[0], match.when) if len(days) == 1 else None
-    if not lean or not days or day == today.day:
+    if not lean or not days or day == today.day or (lean < 0 and day > today.day):
         return None
     return day_range(days[0] if lean > 0 else days[-1], match.when)
 
 
 def _days_called(day: int, today: date) -> list[date]:
     """Return the days with that number in the months around today."""
-    nearby = (today + timedelta(days=step) for step in range(-_NEAR, _NEAR + 1))
-    return [candidate for candidate in nearby if candidate.day == day]
+    near = timedelta(days=_NEAR)
+    days = _days_from(today - near, today + near + DAY)
+    return [candidate for candidate in days if candidate.day == day]
 
 
-def _date_of_named_year(match: DateMatch) -> DateRange | None:
-    """Return the range of `June 27 next year` or `am 27. Juni nächsten Jahres`."""
-    if match.all("u") != ["year"]:
+def _of_named_unit(match: DateMatch) -> DateRange | None:
+    """Return the day or the month that lies in a named unit.
+
+    Examples are `June 27 next year`, `letztes Jahr im Mai`, `last month on the 5th` and
+    `去年3月5日`. None if no day of the unit, or more than one, has that name.
+    """
+    if match.all("W"):
+        unit, offset = unit_and_offset(match.all("W")[0])
+        named = dict(zip(match.all("uU"), match.all("nw"), strict=False))
+        month, day = named.get("month"), named.get("day")
+    else:
+        unit, offset = str(match.all("u")[0]), match.offset()
+        month, day = (next(iter(match.all(letter)), None) for letter in "bn")
+    outer = unit_at(unit, offset, match.when)
+    if outer is None:
         return None
-    year = match.today.year + match.offset()
-    found = calendar_day(year, match.number("b"), match.number("n"))
-    return day_range(found, match.when) if found else None
+    first, end = outer.start.date(), outer.end.date()
+    if match.all("H"):
+        found = _holiday_in(first.year, match.all("H")[0], zone_name(match.when))
+        days = [found] if found and first <= found < end else []
+    else:
+        days = [
+            candidate
+            for candidate in _days_from(first, end)
+            if month in {None, candidate.month} and day in {None, candidate.day}
+        ]
+    if unit == "year" and month and not day and days:
+        return days_range(days[0], days[-1] + DAY, match.when, "month")
+    return day_range(days[0], match.when) if len(days) == 1 else None
+
+
+def _days_from(first: date, end: date) -> list[date]:
+    return [first + timedelta(days=step) for step in range((end - first).days)]
 
 
 def _day_dot_month(match: DateMatch) -> DateRange | None:
@@ -206,14 +231,15 @@ def _range_of_days(match: DateMatch) -> DateRange | None:
     def begin(year: int) -> date | None:
         return calendar_day(year, months[0], days[0])
 
+    over_new_year = months[-1] < months[0]
     start = (
-        begin(match.number("y"))
+        begin(match.number("y") - over_new_year)
         if match.all("y")
         else _nearest(match, begin, match.lean)
     )
     if start is None:
         return None
-    end = calendar_day(start.year + (months[-1] < months[0]), months[-1], days[1])
+    end = calendar_day(start.year + over_new_year, months[-1], days[1])
     return _whole(match, start, end) if end and end > start else None
 
 
@@ -225,7 +251,7 @@ def _range_without_month(match: DateMatch, first: int, last: int) -> DateRange |
         for candidate in _days_called(first, today)
         if (candidate - today).days * lean > 0
     ]
-    if not starts:
+    if not starts or (lean < 0 and first > today.day):
         return None
     start = starts[0] if lean > 0 else starts[-1]
     end = start.replace(day=1) + timedelta(days=31 * (last < first))
@@ -245,7 +271,7 @@ NAMED_MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
     "nth_weekday": _nth_weekday,
     "day_of_month": _day_of_month,
     "day_dot_month": _day_dot_month,
-    "date_of_named_year": _date_of_named_year,
+    "of_named_unit": _of_named_unit,
     "range_of_weekdays": _range_of_weekdays,
     "range_of_days": _range_of_days,
 }

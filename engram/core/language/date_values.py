@@ -22,7 +22,9 @@ from engram.core.language.date_words import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-Granularity = Literal["minute", "hour", "day", "week", "month", "season", "year"]
+Granularity = Literal[
+    "minute", "hour", "day", "weekend", "week", "month", "season", "year"
+]
 DAY = timedelta(days=1)
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
@@ -292,7 +294,7 @@ def _end(match: DateMatch) -> DateRange | None:
 def _end_by_signs(match: DateMatch) -> DateRange | None:
     """Return the last day of `十二月底` or `下个月底`."""
     if match.all("W"):
-        unit, offset = _unit_and_offset(match.all("W")[0])
+        unit, offset = unit_and_offset(match.all("W")[0])
         whole = unit_at(unit, offset, match.when) if unit != "week" else None
     elif match.all("u") == ["month"] and 1 <= match.number("nw") <= 12:
         ahead = match.number("nw") < match.today.month
@@ -327,7 +329,7 @@ def unit_at(unit: str, offset: int, when: datetime) -> DateRange | None:
         return _week(_monday(today) + 7 * offset * DAY, when)
     if unit == "weekend":
         saturday = _monday(today) + timedelta(days=5 + 7 * offset)
-        return days_range(saturday, saturday + 2 * DAY, when)
+        return days_range(saturday, saturday + 2 * DAY, when, "weekend")
     if unit == "month":
         return _month(today.year, today.month + offset, when)
     return _year(today.year + offset, when) if unit == "year" else None
@@ -338,8 +340,9 @@ def _ago(match: DateMatch) -> DateRange | None:
 
 
 def _ahead(match: DateMatch) -> DateRange | None:
-    """Return the range of `in three days`; None for a duration in a past sentence."""
-    return None if match.lean < 0 else _counted(match, 1)
+    """Return the range of `in three days`; None for a duration, as in a past sentence."""
+    is_duration = match.lean < 0 or 0 in match.all("i")  # en deux semaines
+    return None if is_duration else _counted(match, 1)
 
 
 def _unit(match: DateMatch) -> DateRange | None:
@@ -348,7 +351,7 @@ def _unit(match: DateMatch) -> DateRange | None:
     The result is None for `this past week` in English, a rolling window.
     """
     if match.all("W"):
-        unit, offset = _unit_and_offset(match.all("W")[0])
+        unit, offset = unit_and_offset(match.all("W")[0])
         return unit_at(unit, offset, match.when)
     if match.all("z") and match.lexicon.rolling_nearest:
         return None
@@ -358,7 +361,8 @@ def _unit(match: DateMatch) -> DateRange | None:
     )
 
 
-def _unit_and_offset(value: Value) -> tuple[str, int]:
+def unit_and_offset(value: Value) -> tuple[str, int]:
+    """Return the unit and its distance in the value of `先週`."""
     assert isinstance(value, tuple)
     return str(value[0]), int(value[1])
 
@@ -367,7 +371,7 @@ def _weekday_of_week(match: DateMatch) -> DateRange | None:
     """Return the range of `Friday of next week` or `上周五`."""
     named = match.all("W")
     unit, offset = (
-        _unit_and_offset(named[0]) if named else (match.all("u")[0], match.offset())
+        unit_and_offset(named[0]) if named else (match.all("u")[0], match.offset())
     )
     if unit != "week" or (named and match.all("u") not in ([], ["day"])):
         return None
@@ -385,23 +389,6 @@ def _weekday_of_week(match: DateMatch) -> DateRange | None:
         if weekday < 7
         else None
     )
-
-
-def _of_named(match: DateMatch) -> DateRange | None:
-    """Return the range of `去年3月`, `去年3月5日` or `上个月5号`."""
-    unit, offset = _unit_and_offset(match.all("W")[0])
-    outer = unit_at(unit, offset, match.when)
-    numbers = [int(str(value)) for value in match.all("nw")]
-    if outer is None or [unit, *match.all("u")] not in _NAMED_ORDERS:
-        return None
-    month = outer.start.month if unit == "month" else numbers.pop(0)
-    if not numbers:
-        return _month(outer.start.year, month, match.when) if 1 <= month <= 12 else None
-    found = calendar_day(outer.start.year, month, numbers[0])
-    return day_range(found, match.when) if found else None
-
-
-_NAMED_ORDERS = (["year", "month"], ["year", "month", "day"], ["month", "day"])
 
 
 def _weekday(match: DateMatch) -> DateRange | None:
@@ -505,8 +492,7 @@ def _weekend(match: DateMatch) -> DateRange | None:
         return None
     if match.all("z") and offset > 0:
         offset = 0 if match.today.weekday() < 5 else 1
-    saturday = _monday(match.today) + timedelta(days=5 + 7 * offset)
-    return days_range(saturday, saturday + 2 * DAY, match.when, "day")
+    return unit_at("weekend", offset, match.when)
 
 
 def _named_day(match: DateMatch) -> DateRange | None:
@@ -595,7 +581,6 @@ VALUE_MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
     "ago": _ago,
     "ahead": _ahead,
     "weekday_of_week": _weekday_of_week,
-    "of_named": _of_named,
     "day": _named_day,
     "part": _part,
     "numeric": _numeric,
