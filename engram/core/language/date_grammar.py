@@ -53,7 +53,7 @@ _COMMON = (
     ("yearless", rf"{_BEFORE}g?{_WEEKDAY_BEFORE}c?g?{_DAY_AND_MONTH}(?!u)"),
     ("ago", r"[nw]ua|h[nw]u"),  # three weeks ago, vor drei Wochen
     ("ahead", r"i[nw]u|[nw]uf"),  # in three weeks, three weeks from now
-    ("weekday_of_week", r"c?g?k,?g?[mj]u|[mj]uc?g?k"),  # on Friday of next week
+    ("of_named_unit", r"c?g?k,?g?[mj]u|[mj]uc?g?k"),  # on Friday of next week
     ("holiday", r"[cx@irRLSEq]?g?[mjz]?H(?:,?g?y|[mz](?![uks]))?"),  # at Easter 2027
     ("day_of_month", r"[crLSFq]?g?[mjz]?kc?,?c?g{0,2}n"),  # Saturday the 5th
     ("day_of_month", r"[crLSFq]g?n"),  # on the 12th
@@ -94,7 +94,7 @@ _SIGNS = (
     ("month_by_number", r"[nw]u(?![afnw])"),  # 三月
     ("ago", r"[nw]ua"),  # 三日前
     ("ahead", r"[nw]uf"),  # 三年后
-    ("weekday_of_week", r"Wg?[kw](?!u)|Wu"),  # 先週の金曜日, 上周五
+    ("of_named_unit", r"Wg?[kw](?!u)|Wu"),  # 先週の金曜日, 上周五
     ("of_named_unit", r"W[nw]u(?:[nw][uU])?"),  # 去年3月5日
     ("day_of_month", r"nU"),  # 15号
     ("holiday", r"H"),  # 元旦

@@ -10,13 +10,13 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.language.date_values import (
-    CLEAR_DAYS,
     DAY,
     DateMatch,
     DateRange,
     calendar_day,
     day_range,
     days_range,
+    nearest,
     unit_and_offset,
     unit_at,
     zone_name,
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from engram.core.language.date_words import Value
+
+    _Names = tuple[Value | None, Value | None, Value | None]
 
 _NEAR = 62
 """The days on each side of today in which `Saturday the 5th` is searched."""
@@ -82,27 +84,8 @@ def _holiday(match: DateMatch) -> DateRange | None:
     elif match.all("j"):
         found = in_year(match.today.year)
     else:
-        found = _nearest(match, in_year, match.offset() or match.lean)
+        found = nearest(match, in_year, match.offset() or match.lean)
     return day_range(found, match.when) if found and not match.annual else None
-
-
-def _nearest(
-    match: DateMatch, in_year: Callable[[int], date | None], lean: int
-) -> date | None:
-    """Return the day nearest to today on one side; None if it is nearly a year away.
-
-    Today itself counts as ahead; for the past it is unclear.
-    """
-    if not lean:
-        return None
-    for step in (0, 1, 2, 3, 4):
-        found = in_year(match.today.year + (step if lean > 0 else -step))
-        away = (found - match.today).days * lean if found else -1
-        if away > 0 or (away == 0 and lean > 0):
-            return found if away <= CLEAR_DAYS else None
-        if away == 0 and found == match.today:
-            return None
-    return None
 
 
 def _nth_weekday(match: DateMatch) -> DateRange | None:
@@ -125,7 +108,7 @@ def _nth_weekday(match: DateMatch) -> DateRange | None:
     elif match.all("y"):
         found = in_year(match.number("y"))
     else:
-        found = _nearest(match, in_year, match.lean)
+        found = nearest(match, in_year, match.lean)
     return day_range(found, match.when) if found else None
 
 
@@ -161,47 +144,50 @@ def _days_called(day: int, today: date) -> list[date]:
 def _of_named_unit(match: DateMatch) -> DateRange | None:
     """Return the day or the month that lies in a named unit.
 
-    Examples are `June 27 next year`, `letztes Jahr im Mai`, `last month on the 5th` and
+    Examples are `June 27 next year`, `letztes Jahr im Mai`, `Friday of next week` and
     `去年3月5日`. None if no day of the unit, or more than one, has that name.
     """
-    if match.all("W"):
-        unit, offset = unit_and_offset(match.all("W")[0])
-        named = dict(zip(match.all("uU"), match.all("nw"), strict=False))
-        month, day = named.get("month"), named.get("day")
-    else:
-        unit, offset = str(match.all("u")[0]), match.offset()
-        month, day = (next(iter(match.all(letter)), None) for letter in "bn")
+    unit, offset, names = _names_by_signs(match) if match.all("W") else _names(match)
     outer = unit_at(unit, offset, match.when)
     if outer is None:
         return None
     first, end = outer.start.date(), outer.end.date()
+    month, day, weekday = names
+    days = [
+        candidate
+        for candidate in _days_from(first, end)
+        if month in {None, candidate.month}
+        and day in {None, candidate.day}
+        and weekday in {None, candidate.weekday()}
+    ]
     if match.all("H"):
         found = _holiday_in(first.year, match.all("H")[0], zone_name(match.when))
-        days = [found] if found and first <= found < end else []
-    else:
-        days = [
-            candidate
-            for candidate in _days_from(first, end)
-            if month in {None, candidate.month} and day in {None, candidate.day}
-        ]
+        days = [found] if found in days else []
     if unit == "year" and month and not day and days:
         return days_range(days[0], days[-1] + DAY, match.when, "month")
     return day_range(days[0], match.when) if len(days) == 1 else None
 
 
+def _names(match: DateMatch) -> tuple[str, int, _Names]:
+    """Return the unit and its distance; the month, day and weekday named in it."""
+    month, day, weekday = (next(iter(match.all(one)), None) for one in "bnk")
+    return str(match.all("u")[0]), match.offset(), (month, day, weekday)
+
+
+def _names_by_signs(match: DateMatch) -> tuple[str, int, _Names]:
+    """Return the names in `去年3月5日`, `上周五` and `上周日`, which ends in a day."""
+    unit, offset = unit_and_offset(match.all("W")[0])
+    numbers, units = match.all("nw"), match.all("uU")
+    weekday = next(iter(match.all("k")), None)
+    if unit == "week":
+        weekday = match.number("w") - 1 if numbers else 6 if units else weekday
+        return unit, offset, (None, None, weekday)
+    named = dict(zip(units, numbers, strict=False))
+    return unit, offset, (named.get("month"), named.get("day"), weekday)
+
+
 def _days_from(first: date, end: date) -> list[date]:
     return [first + timedelta(days=step) for step in range((end - first).days)]
-
-
-def _day_dot_month(match: DateMatch) -> DateRange | None:
-    """Return the range of `am 28.11.` in a sentence with a known direction."""
-    day, month = (int(part) for part in str(match.all("X")[0]).split("."))
-
-    def in_year(year: int) -> date | None:
-        return calendar_day(year, month, day)
-
-    found = None if match.annual else _nearest(match, in_year, match.lean)
-    return day_range(found, match.when) if found else None
 
 
 def _range_of_weekdays(match: DateMatch) -> DateRange | None:
@@ -235,7 +221,7 @@ def _range_of_days(match: DateMatch) -> DateRange | None:
     start = (
         begin(match.number("y") - over_new_year)
         if match.all("y")
-        else _nearest(match, begin, match.lean)
+        else nearest(match, begin, match.lean)
     )
     if start is None:
         return None
@@ -270,7 +256,6 @@ NAMED_MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
     "holiday": _holiday,
     "nth_weekday": _nth_weekday,
     "day_of_month": _day_of_month,
-    "day_dot_month": _day_dot_month,
     "of_named_unit": _of_named_unit,
     "range_of_weekdays": _range_of_weekdays,
     "range_of_days": _range_of_days,
