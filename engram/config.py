@@ -25,6 +25,7 @@ from engram.core.policy import Policy, rows, with_settings
 from engram.core.policy.lifecycle import CURVES
 from engram.errors import ConfigError
 from engram.vault import location
+from engram.vault.special_files import is_special
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -514,14 +515,21 @@ def _homes(env: Mapping[str, str]) -> tuple[Path, Path, Path]:
     return state, cache, Path(location.socket_home(env, str(state)))
 
 
+def _content(path: Path) -> bytes:
+    """Return the bytes of a file, also behind a link; OSError for a pipe or a device."""
+    if is_special(path):
+        raise OSError(0, "a pipe, a device or a socket")
+    return path.read_bytes()
+
+
 def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:
     """Return the valid settings in a file by name; add its faults to `problems`."""
     try:
-        raw = path.read_bytes()
+        raw = _content(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as fault:
-        problems.append(f"{path}: cannot be read ({os.strerror(fault.errno or 0)})")
+        problems.append(f"{path}: cannot be read ({fault.strerror})")
         return {}
     try:
         tree = tomllib.loads(raw.decode("utf-8-sig"))
@@ -689,12 +697,12 @@ def _api_key(
         )
     for place in places:
         try:
-            if key := place.expanduser().read_text("utf-8").strip():
+            if key := _content(place.expanduser()).decode("utf-8").strip():
                 return key
         except (OSError, ValueError, RuntimeError) as fault:
             if path and place == places[0]:
                 why = (
-                    os.strerror(fault.errno or 0)
+                    fault.strerror
                     if isinstance(fault, OSError)
                     else "not UTF-8, or no such file"
                 )

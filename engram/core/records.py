@@ -183,7 +183,9 @@ class Interval:
 
     start: datetime
     end: datetime
-    granularity: Literal["minute", "hour", "day", "week", "month", "season", "year"]
+    granularity: Literal[
+        "minute", "hour", "day", "weekend", "week", "month", "season", "year"
+    ]
     words: str
     role: Literal["", "since", "until"] = ""
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 BATCH_TURNS = 200
 READ_BYTES = 1 << 20
+LONGEST_LINE = 1 << 26
 POLL_SECONDS, REPORT_SECONDS = 0.1, 5.0
 _STORED = frozenset({"created", "restored", "waits in review"})
 """Verdicts on a memory that an import stores, or shows again."""
@@ -163,6 +164,11 @@ def _arriving(source: int) -> Iterator[list[bytes]]:
     rest = b""
     while chunk := os.read(source, READ_BYTES):
         *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > LONGEST_LINE:
+            raise BadRequestError(
+                f"a line of standard input is longer than {LONGEST_LINE} bytes",
+                fix="Give one JSON object a line.",
+            )
         if lines:
             yield lines
     if rest:

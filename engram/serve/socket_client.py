@@ -12,6 +12,7 @@ import socket
 
 from engram.errors import BusyError, EngramError, UnavailableError
 from engram.vault import location
+from engram.vault.special_files import is_special
 
 TYPE_CHECKING = False  # loading typing would cost as much again
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ def plain_text(path: str, name: str) -> str | None:
 
     '' if the name does not occur in it, None if the file has to be parsed.
     """
+    if is_special(path):
+        return None
     try:
         with open(path, encoding="utf-8-sig") as file:  # noqa: PTH123
             text = file.read()

@@ -18,7 +18,7 @@ from engram.core.policy import FilePolicy
 from engram.core.records import Problem
 from engram.errors import ConflictError
 from engram.vault.formats import plain_text
-from engram.vault.scalars import format_scalar, key_lines, parse_scalar, quote_scalar
+from engram.vault.scalars import format_scalar, key_lines, parse_scalar, quote_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -248,7 +248,7 @@ def emit(keys: Mapping[str, object], body: str) -> bytes:
         line
         for key, value in keys.items()
         if value is not None
-        for line in key_lines(quote_scalar(key), value)
+        for line in key_lines(quote_key(key), value)
     ]
     text = "\n".join(["---", *lines, "---", plain_text(body).rstrip("\n")]).rstrip("\n")
     return f"{text}\n".encode("utf-8", "replace")
@@ -528,7 +528,7 @@ def _patched(front: str, changed: Mapping[str, object], newline: str) -> str:
     known = {key.value for key, _ in pairs}
     for key, value in changed.items():
         if key not in known and value is not None:
-            lines = key_lines(quote_scalar(key), value)
+            lines = key_lines(quote_key(key), value)
             chunks += [line + newline for line in lines]
     return "".join(chunks)
 

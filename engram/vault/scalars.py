@@ -81,6 +81,18 @@ def quote_scalar(text: str) -> str:
         and not _MISREAD.fullmatch(text)
     ):
         return text
+    return _quoted(text)
+
+
+def quote_key(text: str) -> str:
+    """Return `text` as a key, quoted unless every YAML parser gives it as this text.
+
+    A key that begins with a digit may be a number, a date or a time to a parser.
+    """
+    return quote_scalar(text) if text[:1].isalpha() else _quoted(text)
+
+
+def _quoted(text: str) -> str:
     return '"' + "".join(map(_escaped, text.encode("utf-8", "replace").decode())) + '"'
 
 

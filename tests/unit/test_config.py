@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from engram import config
@@ -303,6 +305,15 @@ def test_a_file_that_cannot_be_read_is_a_problem(world):
     (world.vault / "engram.toml").rmdir()
     (world.vault / "engram.toml").write_bytes(b"\xff")
     assert "not valid TOML" in world.refused()
+
+
+def test_a_pipe_in_the_place_of_a_file_of_settings_is_a_problem(world, tmp_path):
+    """It is not read: it may never end."""
+    os.mkfifo(tmp_path / "key")
+    world.of_user(f'[model]\napi_key_file = "{tmp_path}/key"\n')
+    assert "cannot be read (a pipe, a device or a socket)" in world.refused()
+    (world.vault / "engram.toml").symlink_to("/dev/zero")
+    assert "cannot be read (a pipe, a device or a socket)" in world.refused()
 
 
 def test_the_zone_is_the_vaults_then_the_environments(world):

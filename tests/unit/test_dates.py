@@ -62,16 +62,16 @@ ENGLISH = [
     ("this past Monday", "2026-11-16", "2026-11-17", "day"),
     ("this coming Monday", "2026-11-23", "2026-11-24", "day"),
     ("Friday of next week", "2026-11-27", "2026-11-28", "day"),
-    ("last weekend", "2026-11-14", "2026-11-16", "day"),
-    ("this weekend", "2026-11-21", "2026-11-23", "day"),
-    ("next weekend", "2026-11-28", "2026-11-30", "day"),
+    ("last weekend", "2026-11-14", "2026-11-16", "weekend"),
+    ("this weekend", "2026-11-21", "2026-11-23", "weekend"),
+    ("next weekend", "2026-11-28", "2026-11-30", "weekend"),
     ("last summer", "2026-06-01", "2026-09-01", "season"),
     ("next winter", "2026-12-01", "2027-03-01", "season"),
     ("the summer of 2021", "2021-06-01", "2021-09-01", "season"),
     ("last May", "2026-05-01", "2026-06-01", "month"),
     ("the Friday before last", "2026-11-13", "2026-11-14", "day"),
     ("on the Tuesday after next", "2026-12-01", "2026-12-02", "day"),
-    ("the weekend after next", "2026-12-05", "2026-12-07", "day"),
+    ("the weekend after next", "2026-12-05", "2026-12-07", "weekend"),
     ("the May after next", "2028-05-01", "2028-06-01", "month"),
     ("the May before last", "2025-05-01", "2025-06-01", "month"),
     ("the summer after next", "2028-06-01", "2028-09-01", "season"),
@@ -498,6 +498,12 @@ def test_a_naive_time_is_refused():
         ("last summer", ("in", "the summer of 2026")),
         ("next winter", ("in", "the winter of 2026/27")),
         ("last weekend", ("on", "the weekend of 14 November 2026")),
+        ("from 4 to 8 December 2026", ("from", "4 to 8 December 2026")),
+        ("vom 28. Mai bis 2. Juni 2027", ("from", "28 May to 2 June 2027")),
+        (
+            "from 30 December to 2 January 2027",
+            ("from", "30 December 2026 to 2 January 2027"),
+        ),
         ("last night", ("on", "the night of 20 November 2026")),
         ("tomorrow at 5pm", ("at", "17:00 on 22 November 2026")),
     ],
@@ -505,6 +511,164 @@ def test_a_naive_time_is_refused():
 def test_an_interval_can_be_said(text, said):
     """English words for a resolved date."""
     assert in_words(resolve(text, SATURDAY)[0]) == said
+
+
+# row: X14
+@pytest.mark.parametrize(
+    "words",
+    [
+        "from 4 to 8 December 2026",
+        "from 28 May to 2 June 2027",
+        "from 30 December to 2 January 2027",
+        "next weekend",
+    ],
+)
+def test_a_span_that_is_shown_beside_its_words_is_read_back(words):
+    """It stays the same span in a later year, whose words alone would be another one."""
+    (named,) = resolve(f"We are away {words}.", SATURDAY)
+    shown = f"We are away {words} ({in_words(named)[1]})."
+    (again,) = resolve(shown, datetime(2031, 3, 4, 12, tzinfo=BERLIN))
+    assert (again.start, again.end) == (named.start, named.end)
+    assert in_words(again) == in_words(named)
+
+
+FEBRUARY = datetime(2026, 2, 10, 12, tzinfo=BERLIN)
+
+
+# row: X14
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I proposed last week and the wedding party 18th of june",
+        "We found the dress, Anna's wedding on the 18th of june",
+        "Wir haben das Kleid gefunden, Annas Hochzeit am 18. Juni",
+        "Nous avons trouvé la robe, mariage d'Anna le 18 juin",
+    ],
+)
+def test_the_past_of_one_clause_does_not_move_the_day_of_another(text):
+    assert all(one.end <= FEBRUARY for one in resolve(text, FEBRUARY)[:-1])
+    assert datetime(2025, 6, 18, tzinfo=BERLIN) not in {
+        one.start for one in resolve(text, FEBRUARY)
+    }
+
+
+# row: X14
+@pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("The hall was taken on the 28th.", []),
+        ("Der Saal war am 28. belegt.", []),
+        ("The hall was taken on the 12th.", ["2026-11-12"]),
+        ("I was away from the 25th to the 28th.", []),
+        ("I was away from the 5th to the 8th.", ["2026-11-05"]),
+    ],
+)
+def test_a_past_day_without_a_month_is_one_of_this_month(text, dates):
+    """A later day of the month may be of the last month or of this one: no date."""
+    assert [f"{one.start:%Y-%m-%d}" for one in resolve(text, SATURDAY)] == dates
+
+
+# row: X14
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If I were rich I'd fly to Tahiti tomorrow haha",
+        "I would leave on Friday if I had the money.",
+        "I wish the exam was tomorrow.",
+        "Wenn ich reich wäre, würde ich morgen nach Tahiti fliegen.",
+        "Si j'étais riche, je partirais demain à Tahiti.",
+        "Si fuera rico, volaría a Tahití mañana.",
+        "Se fossi ricco, partirei domani per Tahiti.",
+        "Se eu fosse rico, ia amanhã para o Taiti.",
+        "Als ik rijk was, zou ik morgen naar Tahiti vliegen.",
+        "Если бы я был богат, я бы завтра улетел.",
+        "明日休みだったらいいのに。",
+        "要是明天放假就好了。",
+    ],
+)
+def test_a_wish_or_an_unmet_condition_has_no_date(text):
+    assert resolve(text, SATURDAY) == ()
+
+
+# row: X14
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I wish you a nice birthday tomorrow.",
+        "I'd like to book a table for tomorrow.",
+        "If it rains we stay at home tomorrow.",
+        "Könntest du mich morgen erinnern?",
+        "Je voudrais réserver pour demain.",
+    ],
+)
+def test_a_polite_request_and_an_open_condition_keep_their_date(text):
+    assert [f"{one.start:%Y-%m-%d}" for one in resolve(text, SATURDAY)] == [
+        "2026-11-22"
+    ]
+
+
+# row: X14
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I wrote 17 poems in two weeks.",
+        "17 poems in two weeks!",
+        "17 Gedichte in zwei Wochen!",
+        "Das Buch gelesen en deux semaines",
+        "J'ai lu le livre en deux semaines.",
+        "Un libro in due settimane.",
+    ],
+)
+def test_a_time_in_which_things_were_counted_or_done_is_no_day_ahead(text):
+    assert resolve(text, SATURDAY) == ()
+
+
+# row: X14
+@pytest.mark.parametrize(
+    ("text", "words", "start"),
+    [
+        ("Letztes Jahr im Mai waren wir da", "Letztes Jahr im Mai", "2025-05-01"),
+        ("Im Mai letzten Jahres waren wir da", "Im Mai letzten Jahres", "2025-05-01"),
+        ("We were there last year in May", "last year in May", "2025-05-01"),
+        ("L'an dernier en mai on y était", "an dernier en mai", "2025-05-01"),
+        ("El año pasado en mayo fuimos", "año pasado en mayo", "2025-05-01"),
+        ("Last year on May 3 we left", "Last year on May 3", "2025-05-03"),
+        ("Letzten Monat am 5. war ich da", "Letzten Monat am 5.", "2026-10-05"),
+        ("Next year at Easter we go", "Next year at Easter", "2027-03-28"),
+        ("去年3月5日", "去年3月5日", "2025-03-05"),
+    ],
+)
+def test_a_day_or_a_month_beside_a_named_unit_lies_in_it(text, words, start):
+    (found,) = resolve(text, SATURDAY)
+    assert (found.words.removeprefix("L'"), f"{found.start:%Y-%m-%d}") == (words, start)
+
+
+# row: X14
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Donnerstag in einer Woche habe ich einen Termin.",
+        "Ich habe in zwei Wochen am Donnerstag einen Termin.",
+        "I have an appointment on Thursday in two weeks.",
+        "J'ai rendez-vous jeudi en huit.",
+        "Giovedì tra due settimane ho la visita.",
+    ],
+)
+def test_a_weekday_with_a_count_of_weeks_is_not_this_week(text):
+    assert resolve(text, SATURDAY) == ()
+
+
+# row: X14
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Ich fliege in vierzehn Tagen nach Rom.", "2026-12-05"),
+        ("Dans quinze jours je pars.", "2026-12-06"),
+        ("I have an exam in twelve days.", "2026-12-03"),
+    ],
+)
+def test_a_count_of_days_that_is_ahead_is_a_day(text, day):
+    assert [f"{one.start:%Y-%m-%d}" for one in resolve(text, SATURDAY)] == [day]
 
 
 VOCABULARY = st.sampled_from(

@@ -14,7 +14,13 @@ import numpy as np
 import pytest
 
 from engram.core.records import Problem
-from engram.errors import BadRequestError, ConfigError, ConflictError, NotFoundError
+from engram.errors import (
+    BadRequestError,
+    ConfigError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+)
 from engram.serve.commands import run
 from engram.serve.commands.evaluation import eval_
 from engram.serve.evaluation import datasets, metrics
@@ -161,6 +167,13 @@ def test_a_file_that_is_not_there_or_broken_is_named(tmp_path):
     broken.write_bytes(gzip.compress(b"[" * 10_000)[:20])
     with pytest.raises(BadRequestError, match="cannot read"):
         read(broken)
+
+
+def test_a_pipe_among_the_files_of_questions_is_refused_before_it_is_read(tmp_path):
+    os.mkfifo(tmp_path / "questions.jsonl")
+    for path in (tmp_path, tmp_path / "questions.jsonl"):
+        with pytest.raises(ForbiddenError, match="a pipe, a device or a socket"):
+            read(path)
 
 
 # -- metrics ---------------------------------------------------------------------------

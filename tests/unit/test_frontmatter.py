@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import frontmatter
 import pytest
+import yaml
 
 from engram.core.policy import FilePolicy
 from engram.errors import ConflictError
@@ -269,3 +270,13 @@ def test_keys_without_a_value_are_left_out_of_a_new_note():
         vault_frontmatter.emit({"a": None, "b": [], "c d": "x"}, "")
         == b"---\nb: []\nc d: x\n---\n"
     )
+
+
+# row: X3
+@pytest.mark.parametrize("key", ["2026-11-20", "12:30", "2026", "yes", "a key"])
+def test_every_yaml_reader_takes_a_written_key_for_its_text(key):
+    """A date as a key is a day to readers of YAML 1.1."""
+    front = vault_frontmatter.read(vault_frontmatter.emit({key: "x"}, "Text.")).front
+    assert yaml.safe_load(front) == {key: "x"}
+    added = vault_frontmatter.read(vault_frontmatter.edit(b"Text.\n", {key: "x"})).front
+    assert yaml.safe_load(added) == {key: "x"}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from engram.core.records import Problem, Turn
-from engram.errors import BadRequestError, NotFoundError
+from engram.errors import BadRequestError, ForbiddenError, NotFoundError
 from engram.ingest.importers import KINDS, read_export
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -597,3 +598,19 @@ def test_a_file_that_is_no_text_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "photo").write_bytes(bytes(range(256)))
     with pytest.raises(BadRequestError, match="it holds bytes that are no text"):
         read(tmp_path / "photo")
+
+
+@pytest.mark.parametrize("kind", ["auto", *KINDS])
+def test_a_pipe_a_device_or_a_socket_is_refused_before_it_is_read(tmp_path, kind):
+    """Named directly, behind a link, and among the files of a folder."""
+    link, pipe = tmp_path / "export.json", tmp_path / "pipe.jsonl"
+    link.symlink_to("/dev/zero")
+    os.mkfifo(pipe)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    os.mkfifo(folder / "note.md")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket.md"))
+        for path in (Path("/dev/zero"), link, pipe, tmp_path / "socket.md", folder):
+            with pytest.raises(ForbiddenError, match="a pipe, a device or a socket"):
+                read(path, kind)

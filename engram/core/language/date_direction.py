@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engram.core.language.date_words import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from engram.core.language.date_values import Token
     from engram.core.language.date_words import Lexicon, TenseWords
@@ -97,13 +97,21 @@ def direction(context: DateContext, lexicon: Lexicon) -> int:
     whole = context.sentence()
     if is_rescheduled(context, lexicon):
         return 1
-    if tense.unreal and tense.unreal.search(context.part(*whole)):
+    if _matches(tense.undirected, context.part(*whole)):
         return 0
     clause = context.clause(tense)
     found = _evidence(context, tense, *clause)
     if found is None and clause != whole:
         found = _evidence(context, tense, *whole)
+        if context.part(*clause):  # not as `On Friday, I left`
+            found = max(found or 0, 0)  # the past is that of another event
     return found or 0
+
+
+def is_unreal(context: DateContext, lexicons: Iterable[Lexicon]) -> bool:
+    """Return whether the sentence is a wish or an unmet condition in some language."""
+    part = context.part(*context.sentence())
+    return any(_matches(one.tense_of(context.text).unreal, part) for one in lexicons)
 
 
 def is_rescheduled(context: DateContext, lexicon: Lexicon) -> bool:

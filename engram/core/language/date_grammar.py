@@ -15,27 +15,36 @@ _WEEKDAY_BEFORE = r"(?:[mjz]?k,?g?)?"  # last Friday, the
 _BEFORE_LAST = "B(?![kbsuednw])"  # not the beginning of `after next week`
 _HABIT = r"v[gmjnwzo]{0,3}[kubsepWdPH](?:[igc]{0,2}b)?"  # every other Friday
 _FROM_ANOTHER_TIME = r"[nwg]u[rFL]g?[mjz]?[kdbpDH]"  # a week from Friday
-_COUNTED_FROM_A_DAY = r"du(?!a)|di[nw]u"  # tomorrow week, heute in einer Woche
-_AGO_ON_A_DAY = r"[nw]ua(?:[mz]?k|d)"  # a week ago yesterday
+# tomorrow week, Donnerstag in einer Woche
+_COUNTED_FROM_A_DAY = r"[cx]?g?[mjz]?[dk](?:u(?![am])|i[nw]u)"
+# a week ago yesterday, in zwei Wochen am Donnerstag
+_COUNT_AND_A_DAY = r"(?:[nw]u[af]|[ih][nw]u)c?g?(?:[mz]?k|d)"
 _COUNT_BEFORE_LAST = r"[nw]uB"  # two weeks before last
 _OPEN_RANGE = r"Fg?kg?T"  # from Friday to a day that is not parsed
 _DAY_AND_MONTH = r"(?:ng{0,2}b|bg?n)"  # 20th of November, November 20
 _BEFORE = "[iqrLSFcx]?"
+_PART = f"(?:{_DAY_AND_MONTH}|b|H)"
+_UNIT = "(?:[mj]u|um)"  # last year, l'an dernier
 _COMMON = (
     ("range_of_weekdays", r"Fg?kg?[TLr]g?k"),  # from Wednesday to Friday
     # from December 3 to 7, vom 3. bis 7. Dezember
     ("range_of_days", r"[FS]g?(?:bg?n|ng{0,2}b?)[TLr]g?(?:bg?n|ng{0,2}b?)(?:,?g?y)?"),
     (
         "skip",
-        f"{_HABIT}|{_COUNTED_FROM_A_DAY}|{_FROM_ANOTHER_TIME}|{_AGO_ON_A_DAY}|{_COUNT_BEFORE_LAST}",
+        f"{_HABIT}|{_COUNTED_FROM_A_DAY}|{_FROM_ANOTHER_TIME}|{_COUNT_AND_A_DAY}|{_COUNT_BEFORE_LAST}",
     ),
     # by the end of next month, by the end of May 2027
     ("end", r"[RE]g?[jmz]?(?:[use][jmzB]?|b[jmz]?(?:,?g?y)?|y)"),
     # the second Tuesday in March, the last Monday of next month
     ("nth_weekday", r"c?g?[om]k[igcLS]{0,2}(?:b(?:,?g?y)?|[mjz]u(?=$|[^u]))"),
     ("skip", r"ok|okg"),  # the second Tuesday
-    # June 27 next year
-    ("date_of_named_year", rf"{_BEFORE}g?c?g?{_DAY_AND_MONTH},?g{{0,2}}(?:[mjz]u|um)"),
+    # June 27 next year, im Mai letzten Jahres, on the 12th of last month
+    (
+        "of_named_unit",
+        rf"(?:{_BEFORE}g?c?g?{_PART},?|[crLSFq]g?n)[gi]{{0,2}}{_UNIT}",
+    ),
+    # last year in May, letztes Jahr am 3. Mai, last month on the 5th
+    ("of_named_unit", rf"g?{_UNIT},?(?:[icgqxr@]{{0,3}}{_PART}|cg?n(?!u))"),
     # since Friday, 20 November 2026; on November 20, 2026
     ("date", rf"{_BEFORE}g?{_WEEKDAY_BEFORE}c?g?(?:ng{{0,2}}b,?g?y|bg?n,?y)"),
     ("month_of_year", rf"(?:h|{_BEFORE}g?)b,?g?yu?"),  # in May 2024
@@ -44,10 +53,10 @@ _COMMON = (
     ("yearless", rf"{_BEFORE}g?{_WEEKDAY_BEFORE}c?g?{_DAY_AND_MONTH}(?!u)"),
     ("ago", r"[nw]ua|h[nw]u"),  # three weeks ago, vor drei Wochen
     ("ahead", r"i[nw]u|[nw]uf"),  # in three weeks, three weeks from now
-    ("weekday_of_week", r"c?g?k,?g?[mj]u|[mj]uc?g?k"),  # on Friday of next week
+    ("of_named_unit", r"c?g?k,?g?[mj]u|[mj]uc?g?k"),  # on Friday of next week
     ("holiday", r"[cx@irRLSEq]?g?[mjz]?H(?:,?g?y|[mz](?![uks]))?"),  # at Easter 2027
     ("day_of_month", r"[crLSFq]?g?[mjz]?kc?,?c?g{0,2}n"),  # Saturday the 5th
-    ("day_of_month", r"[crLSFq]g?n(?:[gi]{0,2}[mj]u|[gi]{0,2}um)?"),  # on the 12th
+    ("day_of_month", r"[crLSFq]g?n"),  # on the 12th
     ("day_dot_month", r"[crLSq]g?X"),  # am 28.11.
     ("day", r"g?d"),  # yesterday
     ("unit", r"W"),  # неделю назад
@@ -85,8 +94,8 @@ _SIGNS = (
     ("month_by_number", r"[nw]u(?![afnw])"),  # 三月
     ("ago", r"[nw]ua"),  # 三日前
     ("ahead", r"[nw]uf"),  # 三年后
-    ("weekday_of_week", r"Wg?[kw](?!u)|Wu"),  # 先週の金曜日, 上周五
-    ("of_named", r"W[nw]u(?:[nw][uU])?"),  # 去年3月5日
+    ("of_named_unit", r"Wg?[kw](?!u)|Wu"),  # 先週の金曜日, 上周五
+    ("of_named_unit", r"W[nw]u(?:[nw][uU])?"),  # 去年3月5日
     ("day_of_month", r"nU"),  # 15号
     ("holiday", r"H"),  # 元旦
     ("unit", r"W"),  # 来月

@@ -10,13 +10,14 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.language.date_values import (
-    CLEAR_DAYS,
     DAY,
     DateMatch,
     DateRange,
     calendar_day,
     day_range,
     days_range,
+    nearest,
+    unit_and_offset,
     unit_at,
     zone_name,
 )
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from engram.core.language.date_words import Value
+
+    _Names = tuple[Value | None, Value | None, Value | None]
 
 _NEAR = 62
 """The days on each side of today in which `Saturday the 5th` is searched."""
@@ -81,27 +84,8 @@ def _holiday(match: DateMatch) -> DateRange | None:
     elif match.all("j"):
         found = in_year(match.today.year)
     else:
-        found = _nearest(match, in_year, match.offset() or match.lean)
+        found = nearest(match, in_year, match.offset() or match.lean)
     return day_range(found, match.when) if found and not match.annual else None
-
-
-def _nearest(
-    match: DateMatch, in_year: Callable[[int], date | None], lean: int
-) -> date | None:
-    """Return the day nearest to today on one side; None if it is nearly a year away.
-
-    Today itself counts as ahead; for the past it is unclear.
-    """
-    if not lean:
-        return None
-    for step in (0, 1, 2, 3, 4):
-        found = in_year(match.today.year + (step if lean > 0 else -step))
-        away = (found - match.today).days * lean if found else -1
-        if away > 0 or (away == 0 and lean > 0):
-            return found if away <= CLEAR_DAYS else None
-        if away == 0 and found == match.today:
-            return None
-    return None
 
 
 def _nth_weekday(match: DateMatch) -> DateRange | None:
@@ -124,19 +108,16 @@ def _nth_weekday(match: DateMatch) -> DateRange | None:
     elif match.all("y"):
         found = in_year(match.number("y"))
     else:
-        found = _nearest(match, in_year, match.lean)
+        found = nearest(match, in_year, match.lean)
     return day_range(found, match.when) if found else None
 
 
 def _day_of_month(match: DateMatch) -> DateRange | None:
-    """Return the range of `on the 12th`, `Saturday the 5th` and the like."""
-    day, today = match.number("n"), match.today
-    if match.all("u"):
-        month = unit_at("month", match.offset(), match.when)
-        assert month is not None
-        found = calendar_day(month.start.year, month.start.month, day)
-        return day_range(found, match.when) if found else None
+    """Return the range of `on the 12th`, `Saturday the 5th` and the like.
 
+    A past day without a weekday is one of this month; else it is unclear.
+    """
+    day, today = match.number("n"), match.today
     lean = match.lean or int(bool(match.all("rL")))
     days = [
         candidate
@@ -148,35 +129,65 @@ def _day_of_month(match: DateMatch) -> DateRange | None:
             candidate for candidate in days if candidate.weekday() == match.number("k")
         ]
         return day_range(days[0], match.when) if len(days) == 1 else None
-    if not lean or not days or day == today.day:
+    if not lean or not days or day == today.day or (lean < 0 and day > today.day):
         return None
     return day_range(days[0] if lean > 0 else days[-1], match.when)
 
 
 def _days_called(day: int, today: date) -> list[date]:
     """Return the days with that number in the months around today."""
-    nearby = (today + timedelta(days=step) for step in range(-_NEAR, _NEAR + 1))
-    return [candidate for candidate in nearby if candidate.day == day]
+    near = timedelta(days=_NEAR)
+    days = _days_from(today - near, today + near + DAY)
+    return [candidate for candidate in days if candidate.day == day]
 
 
-def _date_of_named_year(match: DateMatch) -> DateRange | None:
-    """Return the range of `June 27 next year` or `am 27. Juni nächsten Jahres`."""
-    if match.all("u") != ["year"]:
+def _of_named_unit(match: DateMatch) -> DateRange | None:
+    """Return the day or the month that lies in a named unit.
+
+    Examples are `June 27 next year`, `letztes Jahr im Mai`, `Friday of next week` and
+    `去年3月5日`. None if no day of the unit, or more than one, has that name.
+    """
+    unit, offset, names = _names_by_signs(match) if match.all("W") else _names(match)
+    outer = unit_at(unit, offset, match.when)
+    if outer is None:
         return None
-    year = match.today.year + match.offset()
-    found = calendar_day(year, match.number("b"), match.number("n"))
-    return day_range(found, match.when) if found else None
+    first, end = outer.start.date(), outer.end.date()
+    month, day, weekday = names
+    days = [
+        candidate
+        for candidate in _days_from(first, end)
+        if month in {None, candidate.month}
+        and day in {None, candidate.day}
+        and weekday in {None, candidate.weekday()}
+    ]
+    if match.all("H"):
+        found = _holiday_in(first.year, match.all("H")[0], zone_name(match.when))
+        days = [found] if found in days else []
+    if unit == "year" and month and not day and days:
+        return days_range(days[0], days[-1] + DAY, match.when, "month")
+    return day_range(days[0], match.when) if len(days) == 1 else None
 
 
-def _day_dot_month(match: DateMatch) -> DateRange | None:
-    """Return the range of `am 28.11.` in a sentence with a known direction."""
-    day, month = (int(part) for part in str(match.all("X")[0]).split("."))
+def _names(match: DateMatch) -> tuple[str, int, _Names]:
+    """Return the unit and its distance; the month, day and weekday named in it."""
+    month, day, weekday = (next(iter(match.all(one)), None) for one in "bnk")
+    return str(match.all("u")[0]), match.offset(), (month, day, weekday)
 
-    def in_year(year: int) -> date | None:
-        return calendar_day(year, month, day)
 
-    found = None if match.annual else _nearest(match, in_year, match.lean)
-    return day_range(found, match.when) if found else None
+def _names_by_signs(match: DateMatch) -> tuple[str, int, _Names]:
+    """Return the names in `去年3月5日`, `上周五` and `上周日`, which ends in a day."""
+    unit, offset = unit_and_offset(match.all("W")[0])
+    numbers, units = match.all("nw"), match.all("uU")
+    weekday = next(iter(match.all("k")), None)
+    if unit == "week":
+        weekday = match.number("w") - 1 if numbers else 6 if units else weekday
+        return unit, offset, (None, None, weekday)
+    named = dict(zip(units, numbers, strict=False))
+    return unit, offset, (named.get("month"), named.get("day"), weekday)
+
+
+def _days_from(first: date, end: date) -> list[date]:
+    return [first + timedelta(days=step) for step in range((end - first).days)]
 
 
 def _range_of_weekdays(match: DateMatch) -> DateRange | None:
@@ -206,14 +217,15 @@ def _range_of_days(match: DateMatch) -> DateRange | None:
     def begin(year: int) -> date | None:
         return calendar_day(year, months[0], days[0])
 
+    over_new_year = months[-1] < months[0]
     start = (
-        begin(match.number("y"))
+        begin(match.number("y") - over_new_year)
         if match.all("y")
-        else _nearest(match, begin, match.lean)
+        else nearest(match, begin, match.lean)
     )
     if start is None:
         return None
-    end = calendar_day(start.year + (months[-1] < months[0]), months[-1], days[1])
+    end = calendar_day(start.year + over_new_year, months[-1], days[1])
     return _whole(match, start, end) if end and end > start else None
 
 
@@ -225,7 +237,7 @@ def _range_without_month(match: DateMatch, first: int, last: int) -> DateRange |
         for candidate in _days_called(first, today)
         if (candidate - today).days * lean > 0
     ]
-    if not starts:
+    if not starts or (lean < 0 and first > today.day):
         return None
     start = starts[0] if lean > 0 else starts[-1]
     end = start.replace(day=1) + timedelta(days=31 * (last < first))
@@ -244,8 +256,7 @@ NAMED_MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
     "holiday": _holiday,
     "nth_weekday": _nth_weekday,
     "day_of_month": _day_of_month,
-    "day_dot_month": _day_dot_month,
-    "date_of_named_year": _date_of_named_year,
+    "of_named_unit": _of_named_unit,
     "range_of_weekdays": _range_of_weekdays,
     "range_of_days": _range_of_days,
 }

@@ -144,6 +144,18 @@ def _is_duration(context: DateContext, _: Lexicon) -> bool:
     return last < len(row) and row[last].word[:1] in _AFTER_DURATION
 
 
+def _is_time_spent(context: DateContext, lexicon: Lexicon) -> bool:
+    """Return whether things may be counted in the time: `17 poems in two weeks`."""
+    row, first, last = context.row, context.first, context.last
+    if row[first].letter != "i" or direction(context, lexicon) > 0:
+        return False
+    left, right = context.clause(lexicon.tense_of(context.text))
+    return any(
+        token.word[0].isdigit() or (token.letter == "w" and token.value != 1)
+        for token in (*row[left:first], *row[last:right])
+    )
+
+
 def _is_foreign(context: DateContext, lexicon: Lexicon) -> bool:
     """Return whether a word is a common one of another language: German `hier`."""
     word = context.row[context.last - 1].word
@@ -284,6 +296,7 @@ _RANGE_ARTICLES = re.compile(
 
 _BY_RULE: Mapping[str, Callable[[DateContext, Lexicon], bool]] = {
     "numeric": _is_in_word,
+    "ahead": _is_time_spent,
     "day": _is_foreign,
     "month_by_number": _is_duration,
     "month_by_lean": _is_no_month,

@@ -22,7 +22,9 @@ from engram.core.language.date_words import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-Granularity = Literal["minute", "hour", "day", "week", "month", "season", "year"]
+Granularity = Literal[
+    "minute", "hour", "day", "weekend", "week", "month", "season", "year"
+]
 DAY = timedelta(days=1)
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
@@ -204,16 +206,31 @@ def _yearless(match: DateMatch) -> DateRange | None:
     values = [int(str(value)) for value in match.all("nb")]
     if match.all("uU") not in ([], ["month", "day"]) or match.annual:
         return None
-    month, day = (match.number("b"), match.number("n")) if match.all("b") else values
+    if match.all("X"):  # 28.11.
+        day, month = (int(part) for part in str(match.all("X")[0]).split("."))
+    else:
+        month, day = (
+            (match.number("b"), match.number("n")) if match.all("b") else values
+        )
     if match.all("k"):
         return _agreed_day(match, month, day)
-    if not match.lean:
-        return None
-    for step in range(9):
-        found = calendar_day(match.today.year + step * match.lean, month, day)
-        away = (found - match.today).days * match.lean if found else -1
+    found = nearest(match, lambda year: calendar_day(year, month, day), match.lean)
+    return day_range(found, match.when) if found else None
+
+
+def nearest(
+    match: DateMatch, in_year: Callable[[int], date | None], lean: int
+) -> date | None:
+    """Return the day nearest to today on one side; None if it is nearly a year away.
+
+    Today itself counts as ahead; for the past it is unclear.
+    """
+    for step in range(9) if lean else ():
+        found = in_year(match.today.year + step * lean)
+        away = (found - match.today).days * lean if found else -1
         if away >= 0:
-            return _agreed(match, found) if away <= CLEAR_DAYS else None
+            is_clear = away <= CLEAR_DAYS and (away or lean > 0)
+            return found if is_clear else None
     return None
 
 
@@ -240,25 +257,20 @@ A date farther away is less than six weeks away on the other side of today.
 
 
 def _month_by_lean(match: DateMatch) -> DateRange | None:
-    """Return the range of `in May` if the direction is known; None for this month."""
-    if match.annual or not match.lean:
+    """Return the range of `in May` or `三月` if the direction is known.
+
+    `三个月` is a duration.
+    """
+    is_duration = not match.all("b") and match.tokens[-1].word != "月"
+    if match.annual or not match.lean or is_duration:
         return None
     return _nearest_month(match, match.lean)
 
 
-def _month_by_number(match: DateMatch) -> DateRange | None:
-    """Return the range of `三月` if the direction is known; `三个月` is a duration."""
-    month = match.number("nw")
-    if match.tokens[-1].word != "月" or not 1 <= month <= 12:
-        return None
-    if match.annual or not match.lean:
-        return None
-    passed = (month - match.today.month) * match.lean < 0
-    return _month(match.today.year + match.lean * passed, month, match.when)
-
-
 def _nearest_month(match: DateMatch, lean: int) -> DateRange | None:
-    month = match.number("b")
+    month = match.number("bnw")
+    if not 1 <= month <= 12:
+        return None
     passed = (month - match.today.month) * lean < 0
     return _month(match.today.year + lean * passed, month, match.when)
 
@@ -292,11 +304,10 @@ def _end(match: DateMatch) -> DateRange | None:
 def _end_by_signs(match: DateMatch) -> DateRange | None:
     """Return the last day of `十二月底` or `下个月底`."""
     if match.all("W"):
-        unit, offset = _unit_and_offset(match.all("W")[0])
+        unit, offset = unit_and_offset(match.all("W")[0])
         whole = unit_at(unit, offset, match.when) if unit != "week" else None
-    elif match.all("u") == ["month"] and 1 <= match.number("nw") <= 12:
-        ahead = match.number("nw") < match.today.month
-        whole = _month(match.today.year + ahead, match.number("nw"), match.when)
+    elif match.all("u") == ["month"]:
+        whole = _nearest_month(match, 1)
     else:
         return None
     return day_range((whole.end - DAY).date(), match.when) if whole else None
@@ -327,7 +338,7 @@ def unit_at(unit: str, offset: int, when: datetime) -> DateRange | None:
         return _week(_monday(today) + 7 * offset * DAY, when)
     if unit == "weekend":
         saturday = _monday(today) + timedelta(days=5 + 7 * offset)
-        return days_range(saturday, saturday + 2 * DAY, when)
+        return days_range(saturday, saturday + 2 * DAY, when, "weekend")
     if unit == "month":
         return _month(today.year, today.month + offset, when)
     return _year(today.year + offset, when) if unit == "year" else None
@@ -338,8 +349,9 @@ def _ago(match: DateMatch) -> DateRange | None:
 
 
 def _ahead(match: DateMatch) -> DateRange | None:
-    """Return the range of `in three days`; None for a duration in a past sentence."""
-    return None if match.lean < 0 else _counted(match, 1)
+    """Return the range of `in three days`; None for a duration, as in a past sentence."""
+    is_duration = match.lean < 0 or 0 in match.all("i")  # en deux semaines
+    return None if is_duration else _counted(match, 1)
 
 
 def _unit(match: DateMatch) -> DateRange | None:
@@ -348,7 +360,7 @@ def _unit(match: DateMatch) -> DateRange | None:
     The result is None for `this past week` in English, a rolling window.
     """
     if match.all("W"):
-        unit, offset = _unit_and_offset(match.all("W")[0])
+        unit, offset = unit_and_offset(match.all("W")[0])
         return unit_at(unit, offset, match.when)
     if match.all("z") and match.lexicon.rolling_nearest:
         return None
@@ -358,50 +370,10 @@ def _unit(match: DateMatch) -> DateRange | None:
     )
 
 
-def _unit_and_offset(value: Value) -> tuple[str, int]:
+def unit_and_offset(value: Value) -> tuple[str, int]:
+    """Return the unit and its distance in the value of `先週`."""
     assert isinstance(value, tuple)
     return str(value[0]), int(value[1])
-
-
-def _weekday_of_week(match: DateMatch) -> DateRange | None:
-    """Return the range of `Friday of next week` or `上周五`."""
-    named = match.all("W")
-    unit, offset = (
-        _unit_and_offset(named[0]) if named else (match.all("u")[0], match.offset())
-    )
-    if unit != "week" or (named and match.all("u") not in ([], ["day"])):
-        return None
-    weekday = (
-        match.number("k")
-        if match.all("k")
-        else match.number("w") - 1
-        if match.all("w")
-        else 6
-    )
-    return (
-        day_range(
-            _monday(match.today) + timedelta(days=7 * offset + weekday), match.when
-        )
-        if weekday < 7
-        else None
-    )
-
-
-def _of_named(match: DateMatch) -> DateRange | None:
-    """Return the range of `去年3月`, `去年3月5日` or `上个月5号`."""
-    unit, offset = _unit_and_offset(match.all("W")[0])
-    outer = unit_at(unit, offset, match.when)
-    numbers = [int(str(value)) for value in match.all("nw")]
-    if outer is None or [unit, *match.all("u")] not in _NAMED_ORDERS:
-        return None
-    month = outer.start.month if unit == "month" else numbers.pop(0)
-    if not numbers:
-        return _month(outer.start.year, month, match.when) if 1 <= month <= 12 else None
-    found = calendar_day(outer.start.year, month, numbers[0])
-    return day_range(found, match.when) if found else None
-
-
-_NAMED_ORDERS = (["year", "month"], ["year", "month", "day"], ["month", "day"])
 
 
 def _weekday(match: DateMatch) -> DateRange | None:
@@ -505,8 +477,7 @@ def _weekend(match: DateMatch) -> DateRange | None:
         return None
     if match.all("z") and offset > 0:
         offset = 0 if match.today.weekday() < 5 else 1
-    saturday = _monday(match.today) + timedelta(days=5 + 7 * offset)
-    return days_range(saturday, saturday + 2 * DAY, match.when, "day")
+    return unit_at("weekend", offset, match.when)
 
 
 def _named_day(match: DateMatch) -> DateRange | None:
@@ -592,10 +563,9 @@ VALUE_MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
     "month_of_year": _month_of_year,
     "season_of_year": _season_of_year,
     "yearless": _yearless,
+    "day_dot_month": _yearless,
     "ago": _ago,
     "ahead": _ahead,
-    "weekday_of_week": _weekday_of_week,
-    "of_named": _of_named,
     "day": _named_day,
     "part": _part,
     "numeric": _numeric,
@@ -606,6 +576,6 @@ VALUE_MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
     "season": _season_named,
     "weekend": _weekend,
     "month_by_lean": _month_by_lean,
-    "month_by_number": _month_by_number,
+    "month_by_number": _month_by_lean,
     "weekday_by_lean": _weekday_by_lean,
 }

@@ -112,7 +112,8 @@ class TenseWords:
 
     The words are single tokens; the forms are patterns. `maybe_past` may be another
     form, `not_evidence` contains a form that is not a past. The time of a `reported`
-    event differs from that of the report; an `unreal` event did not happen. With a
+    event differs from that of the report. An `undirected` sentence may be about any
+    time, such as a habit; an `unreal` one is a wish or an unmet condition. With a
     `duty` a day is a deadline. A clause ends at a word of `conjunctions`; an event
     `toward` a day is before it.
     """
@@ -128,6 +129,7 @@ class TenseWords:
     present_forms: LazyPattern | None
     maybe_past: LazyPattern | None
     not_evidence: LazyPattern | None
+    undirected: LazyPattern | None
     unreal: LazyPattern | None
     duty: LazyPattern | None
     rescheduled: LazyPattern | None
@@ -275,6 +277,7 @@ def _tense(language: str, section: Mapping[str, str]) -> TenseWords:
         present_forms=forms("present_forms"),
         maybe_past=forms("maybe_past"),
         not_evidence=forms("not_evidence"),
+        undirected=forms("undirected"),
         unreal=forms("unreal"),
         duty=forms("duty"),
         rescheduled=forms("rescheduled"),

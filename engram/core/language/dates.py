@@ -32,6 +32,7 @@ from engram.core.language.date_direction import (
     direction,
     has_duty,
     is_rescheduled,
+    is_unreal,
     may_begin,
 )
 from engram.core.language.date_grammar import GRAMMAR
@@ -101,10 +102,11 @@ def spans(text: str, when: datetime, *, lean: int = 0) -> tuple[Span, ...]:
     if when.tzinfo is None:
         message = "a time of speaking needs a zone"
         raise ValueError(message)
+    lexicons = _lexicons_for(set(tokens(text)))
     found = [
         span
-        for lexicon in _lexicons_for(set(tokens(text)))
-        for span in _scan(text, when, lexicon, lean)
+        for lexicon in lexicons
+        for span in _scan(text, when, lexicon, lexicons, lean)
     ]
     covered = bytearray(len(text))
     out = []
@@ -160,11 +162,18 @@ def _once(text: str, found: Sequence[Span], when: datetime) -> Iterator[Span]:
 
 def _written(date: str, named: Interval, when: datetime) -> Iterator[Interval]:
     """Yield the interval of a date in brackets, if it is a valid date."""
+    if " to " in date:
+        first_day, last_day = (part.split() for part in date.split(" to "))
+        begin = " ".join(first_day + last_day[len(first_day) :])
+        days = [resolve(begin, when), resolve(" ".join(last_day), when)]
+        if all(days):
+            yield replace(named, start=days[0][0].start, end=days[1][0].end)
+        return
     if not date[:4].isdigit():
         for there in resolve(date, when)[:1]:
-            days = 7 if "week of" in date else 2 if "weekend of" in date else 0
-            end = there.start + days * DAY if days else there.end
-            size = named.granularity if days else there.granularity
+            length = 7 if "week of" in date else 2 if "weekend of" in date else 0
+            end = there.start + length * DAY if length else there.end
+            size = named.granularity if length else there.granularity
             yield replace(there, end=end, granularity=size, role=named.role)
         return
     ranges = [
@@ -211,7 +220,7 @@ def next_beginning(text: str, when: datetime) -> datetime | None:
     ahead = [interval for interval in resolve(text, when) if interval.end > when]
     days = (
         interval.start
-        if interval.role == "since" or interval.granularity == "day"
+        if interval.role == "since" or interval.granularity in {"day", "weekend"}
         else interval.end
         for interval in ahead
     )
@@ -323,11 +332,15 @@ def _plain(match: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
 
 
 def _scan(
-    text: str, when: datetime, lexicon: Lexicon, lean: int
+    text: str,
+    when: datetime,
+    lexicon: Lexicon,
+    lexicons: Sequence[Lexicon],
+    lean: int,
 ) -> Iterator[tuple[int, int, Interval | None]]:
     """Yield the expressions of one language as start, end and interval.
 
-    The interval is None for words that no language may parse as a time.
+    The text may be in any language of `lexicons`, which share some words. The interval is None for words that no language may parse as a time.
     """
     row = _read(text, lexicon)
     letters = "".join(token.letter for token in row)
@@ -335,10 +348,11 @@ def _scan(
     for found in GRAMMAR[lexicon.family].finditer(letters):
         rule = (found.lastgroup or "").rpartition("_")[0]
         first, last = found.span()
-        if rule == "skip":
+        context = DateContext(text, row, first, last)
+        if rule == "skip" or is_unreal(context, lexicons):
             yield row[first].start, row[last - 1].end, None
             continue
-        rule, context = _moved_to(rule, DateContext(text, row, first, last), lexicon)
+        rule, context = _moved_to(rule, context, lexicon)
         first = context.first
         if is_refused(rule, context, lexicon):
             continue
@@ -398,7 +412,7 @@ _UP_TO = "TLr"
 
 
 _SWALLOWED = frozenset(
-    {"date", "yearless", "nth_weekday", "date_of_named_year", "day_of_month"}
+    {"date", "yearless", "nth_weekday", "of_named_unit", "day_of_month"}
 )
 """Rules whose words no other rule may parse if they name no day."""
 _NOT_OF_THE_TIME = "qrLSFTx"
@@ -497,8 +511,11 @@ def in_words(interval: Interval) -> tuple[str, str]:
     if interval.granularity == "hour":
         return _hours_in_words(interval, day)
     if interval.granularity == "day":
-        whole = interval.end - start <= timedelta(hours=25)
-        return "on", day if whole else f"the weekend of {day}"
+        last = interval.end - timedelta(microseconds=1)
+        one = last.date() == start.date()
+        return ("on", day) if one else ("from", _span_in_words(start, last))
+    if interval.granularity == "weekend":
+        return "on", f"the weekend of {day}"
     if interval.granularity == "week":
         return "in", f"the week of {day}"
     if interval.granularity == "season":
@@ -509,6 +526,14 @@ def in_words(interval: Interval) -> tuple[str, str]:
         if interval.granularity == "month"
         else str(start.year),
     )
+
+
+def _span_in_words(first: datetime, last: datetime) -> str:
+    """Return two days: `4 to 8 December 2026`, `28 May to 2 June 2027`."""
+    begin = day_in_words(first).split()
+    if first.year == last.year:
+        begin = begin[: 1 if first.month == last.month else 2]
+    return f"{' '.join(begin)} to {day_in_words(last)}"
 
 
 def _season_in_words(interval: Interval) -> tuple[str, str]:

@@ -31,7 +31,7 @@ _SECTIONS: Mapping[str, str] = {
         from_another_time range_to within since since_after starting until until_after
         by by_after by_the_end_of until_the_end_of end_sign on toward at every glue
         not_dates kinds_of_weekday past past_forms maybe_past not_past not_evidence
-        reported future present present_forms unreal duty rescheduled conjunctions annual
+        reported future present present_forms undirected unreal duty rescheduled conjunctions annual
         counted_nouns month_or_verb before_month_or_verb clock ordinals ordinal_dot
         bare_weekdays next_weekday_is_next_week rolling_nearest
     """,

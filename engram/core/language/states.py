@@ -342,7 +342,7 @@ def _ended_on_day(
     for date in reversed(spans(part, SOME_DAY)):
         time = date.interval
         is_ahead = time.end > SOME_DAY and not YEAR.search(time.words)
-        if is_ahead or time.granularity not in {"minute", "hour", "day", "week"}:
+        if is_ahead or time.granularity in {"month", "season", "year"}:
             return []
         bare = f"{bare[: date.start].rstrip()} {bare[date.end :].lstrip()}"
     if bare == part:

@@ -34,6 +34,7 @@ from engram.ingest.importers import (
     text_list,
     values,
 )
+from engram.vault.special_files import refuse_special
 from engram.vault.template import SETTINGS
 
 if TYPE_CHECKING:
@@ -85,8 +86,9 @@ def read_export(
     """Return the turns in `path`; `zone` is for times without an offset (`X28`).
 
     `auto` examines the content, not the name. Raises at once, not on the first turn:
-    NotFoundError if there is nothing at `path`, BadRequestError if the format is not
-    known or the file cannot be read.
+    NotFoundError if there is nothing at `path`, ForbiddenError if it is, or contains,
+    a pipe or a device, BadRequestError if the format is not known or the file cannot be
+    read.
     """
     if not path.exists():
         raise NotFoundError("nothing to import", where=str(path))
@@ -94,6 +96,8 @@ def read_export(
         raise BadRequestError(
             f"unknown format {kind!r}", fix=f"Use auto or one of: {', '.join(KINDS)}."
         )
+    for file in _files(path):
+        refuse_special(file)
     try:
         read = _detected(path) if kind == "auto" else _READERS[kind]
         if path.is_file():
@@ -105,6 +109,13 @@ def read_export(
             fix="Look whether you may read it, and whether it is whole.",
         ) from error
     return read(path, zone)
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the file, or the files of a folder that an importer may read."""
+    if not path.is_dir():
+        return [path]
+    return [*files.members(path), path / claude_memories.NAME, *markdown.notes(path)]
 
 
 def is_pasted(path: Path) -> bool:

@@ -20,6 +20,7 @@ from engram.config import OPENAI_URL
 from engram.errors import ConflictError, NotFoundError
 from engram.serve import socket_client
 from engram.vault import disk
+from engram.vault.special_files import refuse_special
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -72,6 +73,7 @@ def connect(
     planned: dict[Path, tuple[str, str]] = {}
     for relative, change in client.files.items():
         path = (_home(env) / relative).resolve()
+        refuse_special(path)
         try:
             before = path.read_text("utf-8") if path.exists() else ""
             after = change(before, own, undo)

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from engram.core.records import Problem, Turn
 from engram.errors import BadRequestError, NotFoundError
 from engram.ingest.importers import files, jsonl, locomo, values
+from engram.vault.special_files import refuse_special
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -125,6 +126,7 @@ def _files(path: Path) -> list[Path]:
             "the file does not exist", where=str(path), fix="Check the path."
         )
     if not path.is_dir():
+        refuse_special(path)
         return [path]
     found = sorted(
         one
@@ -137,6 +139,8 @@ def _files(path: Path) -> list[Path]:
             where=str(path),
             fix=f"Name a file: {FORMATS}.",
         )
+    for one in found:
+        refuse_special(one)
     return found
 
 
