@@ -27,11 +27,12 @@ test: $(READY)  ## every test, the fault batteries and property tests at a small
 bytecode: $(READY)  ## compile the modules of the tests once, which else each process of `make test` does
 	$(BIN)/pytest --collect-only -q >/dev/null
 
-lint: $(READY)  ## format, lint, types, storeys
+lint: $(READY)  ## format, lint, types, storeys, limits of size
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	python3 tools/measure
 
 # What is smaller in `make test` says so by an import of tests/size.py.
 SIZED = $(shell grep -l "tests.size" tests/unit/*.py)
@@ -63,8 +64,8 @@ lives: $(READY)  ## months of what people tell and ask (ACCEPT=1: list what pass
 docs: $(READY)  ## write the generated pages anew
 	$(PY) docs/generate.py
 
-measure:  ## size and density of the code
-	@python3 tools/measure $(if $(UPDATE),--update)
+measure:  ## size and density of the code (UPDATE=1: lower the limits of size to it)
+	@$(or $(wildcard $(PY)),python3) tools/measure $(if $(UPDATE),--update)
 
 lock: $(READY)  ## resolve the dependencies anew, with hashes and without addresses
 	tools/lock $(PY)

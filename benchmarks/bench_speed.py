@@ -1,16 +1,16 @@
 """The speeds that design and peers are held to, each as a figure beside its yardstick
 of the same run.
 
-    python benchmarks/bench_speed.py [NOTES ...]        (default: 1000 10000)
+    python benchmarks/bench_speed.py [--sizes 1000,10000] [--only recall,locomo]
 
 What each row means is in README.md beside this file.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-import sys
 import tempfile
 import time
 from importlib.metadata import PackageNotFoundError, distribution, requires
@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import material
 import speed_reading
+import speed_recall
 import speed_writing
 from figures import Row, headline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 PEERS = Path(__file__).resolve().parents[2] / "shared" / "bench" / "peers.json"
 SHOWN = {
@@ -34,30 +35,54 @@ SHOWN = {
     "edit_to_searchable_s_p95": "edit p95 s",
     "rss_mb": "MB",
 }
+SIZED = {
+    "index": speed_reading.indexing,
+    "change": speed_reading.changing,
+    "recall": speed_recall.rows,
+    "search": speed_reading.searching,
+    "daemon": speed_reading.serving,
+}
+"""The parts that are measured at each size."""
+PARTS = ("writing", *SIZED, "locomo", "install")
 
 
 def main() -> None:
-    sizes = [int(word) for word in sys.argv[1:]] or [1000, 10000]
+    parser = argparse.ArgumentParser(description="speeds beside their yardsticks")
+    parser.add_argument("--sizes", default="1000,10000", help="numbers of notes")
+    parser.add_argument("--only", default=",".join(PARTS), help="parts: %(default)s")
+    wish = parser.parse_args()
+    only = wish.only.split(",")
+    if unknown := set(only) - set(PARTS):
+        parser.error(f"no part {', '.join(sorted(unknown))}; use {', '.join(PARTS)}")
     begin = time.perf_counter()
     rows: list[Row] = []
     print(headline())
-    for row in every_row(sizes):
+    for row in every_row(list(map(int, wish.sizes.split(","))), only):
         rows.append(row)
         print(row, flush=True)
     missed = sum(not row.met for row in rows)
     print(f"\n{len(rows)} bars, {missed} missed; {time.perf_counter() - begin:.0f} s")
-    peers(rows)
+    if set(PARTS) <= set(only):
+        peers(rows)
 
 
-def every_row(sizes: list[int]) -> Iterator[Row]:
-    """The rows of writing, those of each size, and the size of an installation."""
+def every_row(sizes: list[int], only: Collection[str]) -> Iterator[Row]:
+    """The rows of these parts."""
+    sized = [rows for part, rows in SIZED.items() if part in only]
     with tempfile.TemporaryDirectory(prefix="engram-bench-") as folder:
-        yield from speed_writing.rows(Path(folder))
-        for notes in sizes:
+        if "writing" in only:
+            yield from speed_writing.rows(Path(folder))
+        for notes in sizes if sized else ():
             root = Path(folder, str(notes))
             material.vault(root / "vault", notes)
-            yield from speed_reading.rows(root / "vault", root / "home", notes)
-    yield from installation()
+            settings = material.settings(root / "vault", root / "home")
+            speed_reading.build(settings)
+            for rows in sized:
+                yield from rows(settings, root / "home", notes)
+        if "locomo" in only:
+            yield from speed_recall.locomo(Path(folder))
+    if "install" in only:
+        yield from installation()
 
 
 def installation() -> Iterator[Row]:
@@ -124,14 +149,14 @@ def peers(rows: list[Row]) -> None:
 
 
 def own(rows: dict[str, Row]) -> dict[str, Any]:
-    """The rows of one size as figures of a peer; indexing and the command line are CPU
-    time.
+    """The rows of one size as figures of a peer; indexing, recall and the command line
+    are CPU time.
     """
     cold = rows["cold index, with the words"]
     return {
         "index_files_per_s": round(int(cold.size.replace(",", "")) / cold.seconds),
-        "query_ms_p50": round(rows["recall, p50"].figure, 1),
-        "query_ms_p95": round(rows["recall, p95"].seconds * 1e3, 1),
+        "query_ms_p50": round(rows["recall CPU, p50"].figure, 1),
+        "query_ms_p95": round(rows["recall CPU, p95"].seconds * 1e3, 1),
         "cli_ms_p50": round(rows["CLI recall, CPU"].seconds * 1e3),
         "edit_to_searchable_s_p95": round(rows["edit → found, p95"].figure / 1e3, 3),
         "rss_mb": round(rows["memory at rest"].figure),

@@ -1,13 +1,14 @@
 """Play lives: months of what a person tells, edits, forgets and asks, and what they
 expect to be answered.
 
-    python benchmarks/lives.py                  tests/lives/*.jsonl, and those in ../shared/bench/lives
+    python benchmarks/lives.py                  tests/lives/*.jsonl, and those in ../shared/bench/lives and /talk
     python benchmarks/lives.py LIFE.jsonl … -v  these, with every answer
     python benchmarks/lives.py --accept         list the checks that pass now in tests/golden/lives.txt as well
 
 A life is a file of JSON lines in the order of their `at`; `docs/testing.md` describes
-the events. Each is played through `engram.testing.Simulation`, without a model. The
-exit code is 1 where a check fails that the list says passes.
+the events. Each is played through `engram.testing.Simulation`, without a model. At the
+end stand the sums of the questions, of those of ordinary talk also apart. The exit code
+is 1 where a check fails that the list says passes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import re
 import sys
 import tempfile
 import time
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -42,6 +44,7 @@ OWN = ROOT / "tests" / "lives"
 SHARED = Path(
     os.environ.get("ENGRAM_LIVES") or ROOT.parent / "shared" / "bench" / "lives"
 )
+TALK = ROOT.parent / "shared" / "bench" / "talk"
 GOLDEN = ROOT / "tests" / "golden" / "lives.txt"
 RAM_DISK = Path("/dev/shm")
 BEFORE = timedelta(hours=2)
@@ -558,9 +561,22 @@ def accept(played: Iterable[Played]) -> int:
     return len(new)
 
 
-def files() -> tuple[list[Path], list[Path]]:
-    """Our own lives, and those beside the project."""
-    return sorted(OWN.glob("*.jsonl")), sorted(SHARED.glob("*.jsonl"))
+def files() -> tuple[list[Path], list[Path], list[Path]]:
+    """Our own lives, those beside the project, and those of ordinary talk there."""
+    own, shared, talk = (sorted(at.glob("*.jsonl")) for at in (OWN, SHARED, TALK))
+    return own, shared, talk
+
+
+def sums(played: Iterable[Played]) -> str:
+    """How many of the expected answers were given, by kind of expectation."""
+    held, told = Counter[str](), Counter[str]()
+    for one in played:
+        for verdict in one.verdicts:
+            if verdict.of.startswith("ask "):
+                kind = verdict.expected.partition(" /")[0]
+                told[kind] += 1
+                held[kind] += verdict.passed
+    return ", ".join(f"{kind} {held[kind]} of {told[kind]}" for kind in sorted(told))
 
 
 def show(played: Played, known: Collection[str]) -> None:
@@ -592,8 +608,8 @@ def main() -> int:
         "--accept", action="store_true", help="add what passes to the list"
     )
     wish = parser.parse_args()
-    own, shared = files()
-    paths = wish.lives or [*own, *shared]
+    own, shared, talk = files()
+    paths = wish.lives or [*own, *shared, *talk]
     known = golden()
     with ProcessPoolExecutor(min(len(paths), os.cpu_count() or 1)) as pool:
         played = list(pool.map(play, paths))
@@ -601,6 +617,10 @@ def main() -> int:
         if wish.verbose:
             show(one, known)
     print("\n".join(one.row() for one in played))
+    print(f"answers: {sums(played)}")
+    of_talk = [one for path, one in zip(paths, played, strict=True) if path in talk]
+    if of_talk:
+        print(f"answers in talk: {sums(of_talk)}")
     if not wish.lives and not shared:
         print(f"skipped: no lives in {SHARED}")
     if wish.accept:

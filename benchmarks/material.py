@@ -12,7 +12,7 @@ import os
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from engram import config
@@ -173,23 +173,18 @@ def vault(root: Path, notes: int) -> None:
     (root / "engram.toml").write_text(f'id = "bench-{notes}"\nzone = "{ZONE}"\n')
 
 
-def fact(
-    text: str, when: datetime, day: str, source: str, **more: Any
-) -> tuple[str, bytes]:
-    """The path and the bytes of a note; `more` are further fields of the fact."""
-    shown = {
-        "about": ("Anna Müller", "Berlin"),
-        "tags": ("preference/drink",),
-        "confidence": 0.92,
-        "importance": 0.7,
-    }
+def fact(text: str, when: datetime, day: str, source: str) -> tuple[str, bytes]:
+    """The path and the bytes of a note."""
     made = Fact(
         ulid(when, text),
         text,
         category="preference",
         created=when,
         source=source,
-        **(shown | more),
+        about=("Anna Müller", "Berlin"),
+        tags=("preference/drink",),
+        confidence=0.92,
+        importance=0.7,
     )
     path = f"facts/{day}/preference-{slug(text)}-{content_hash(text)[:8]}.md"
     return path, frontmatter.emit(

@@ -52,31 +52,17 @@ if TYPE_CHECKING:
 
 QUERIES, EDITS, CHANGES, CALLS = 100, 20, 60, 20
 POOL = Policy().recall.pool
-RECALL_BARS = ((10_000, 5.0), (100_000, 10.0), (1_000_000, 40.0))
 MEMORY_BARS = ((10_000, 120.0), (100_000, 250.0), (1_000_000, 1200.0))
-
-
-def rows(root: Path, home: Path, notes: int) -> Iterator[Row]:
-    """All rows of the vault `root`, which holds `notes` files."""
-    settings, size = material.settings(root, home), f"{notes:,}"
-    yield from indexing(settings, home, size)
-    yield from changing(settings, size)
-    yield from searching(settings, notes, size)
-    yield from serving(settings, home, notes, size)
-
-
-def bar_of(bars: Sequence[tuple[int, float]], notes: int) -> float:
-    """The bar of the smallest size that is not below `notes`."""
-    return next((bar for size, bar in bars if notes <= size), bars[-1][1])
 
 
 # Index.
 
 
-def indexing(settings: Settings, home: Path, size: str) -> Iterator[Row]:
+def indexing(settings: Settings, home: Path, notes: int) -> Iterator[Row]:
     """From nothing, and from what the last run left; CPU time, for all files are in the
     page cache.
     """
+    size = f"{notes:,}"
     paths = [
         f"{folder}/{name}"
         for folder, _, names in os.walk(settings.vault)
@@ -110,9 +96,6 @@ def indexing(settings: Settings, home: Path, size: str) -> Iterator[Row]:
             cold, lambda: parse_all(paths), times, time.process_time
         )
         yield ratio(name, size, ours, ("read+hash+parse", yardstick), 2.0)
-    index = Index(settings, vault)
-    index.scan(None)
-    index.close()
 
     def start() -> None:
         again = Index(settings, vault)
@@ -123,6 +106,13 @@ def indexing(settings: Settings, home: Path, size: str) -> Iterator[Row]:
         start, lambda: stat_all(str(settings.vault)), 5, time.process_time
     )
     yield ratio("start, vault unchanged", size, ours, ("scandir+stat", yardstick), 3.0)
+
+
+def build(settings: Settings) -> None:
+    """Index the vault and keep the index, as the last run of a daemon leaves it."""
+    index = Index(settings, Vault(settings.vault))
+    index.scan(None)
+    index.close()
 
 
 def parse_all(paths: Sequence[str]) -> None:
@@ -144,7 +134,7 @@ def stat_all(folder: str) -> None:
                 entry.stat(follow_symlinks=False)
 
 
-def changing(settings: Settings, size: str) -> Iterator[Row]:
+def changing(settings: Settings, _home: Path, notes: int) -> Iterator[Row]:
     """From the path of a changed file to the index that finds it, against read, parse
     and add.
     """
@@ -166,7 +156,7 @@ def changing(settings: Settings, size: str) -> Iterator[Row]:
     index.close()
     yield ratio(
         "one file changed",
-        size,
+        f"{notes:,}",
         statistics.median(ours),
         ("parse+add", statistics.median(yardsticks)),
         3.0,
@@ -183,34 +173,22 @@ def read_and_add(path: Path, bare: Bm25Index) -> None:
     bare.add([_indexed_text(fact)])
 
 
-# Search and recall.
+# Search.
 
 
-def searching(settings: Settings, notes: int, size: str) -> Iterator[Row]:
-    """A lexical query against FTS5's OR query over the same texts; then a whole recall."""
+def searching(settings: Settings, _home: Path, notes: int) -> Iterator[Row]:
+    """A lexical query against FTS5's OR query over the same texts."""
     writer = material.Writer(3)
-    questions = [writer.question() for _ in range(QUERIES)]
-    memory = VaultMemory(settings)
-    cold = seconds_of(memory.start)
-    first = seconds_of(lambda: memory.call("recall", {"query": questions[0]}))
-    yield Row(
-        "start to first recall",
-        size,
-        milliseconds(cold + first),
-        "–",
-        (cold + first) * 1e3,
-        1000,
-        " ms",
-    )
-    memory.catch_up()
-    full_text = fts5(settings, memory.index)
+    index = Index(settings, Vault(settings.vault))
+    index.scan(None)
+    full_text = fts5(settings, index)
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    asked = [ranking.parse_question(text, now) for text in questions]
+    asked = [ranking.parse_question(writer.question(), now) for _ in range(QUERIES)]
     where = SearchFilter()
-    memory.index.lexical.search(asked[0], where, POOL)
+    index.lexical.search(asked[0], where, POOL)
     pairs = [
         (
-            seconds_of(lambda one=one: memory.index.lexical.search(one, where, POOL)),
+            seconds_of(lambda one=one: index.lexical.search(one, where, POOL)),
             seconds_of(
                 lambda one=one: full_text.execute(
                     FTS_QUERY, (any_of(one.text), POOL)
@@ -222,28 +200,13 @@ def searching(settings: Settings, notes: int, size: str) -> Iterator[Row]:
     ours, yardstick = (statistics.median(values) for values in zip(*pairs, strict=True))
     yield ratio(
         "lexical query, p50",
-        size,
+        f"{notes:,}",
         ours,
         ("FTS5 OR", yardstick),
         1.0 if notes < 100_000 else 0.3,
     )
     full_text.close()
-    waits = [
-        seconds_of(lambda text=text: memory.call("recall", {"query": text}))
-        for text in questions
-    ]
-    middle, late = statistics.median(waits), quantile(waits, 0.95)
-    yield Row(
-        "recall, p50",
-        size,
-        milliseconds(middle),
-        "–",
-        middle * 1e3,
-        bar_of(RECALL_BARS, notes),
-        " ms",
-    )
-    yield ratio("recall, p95", size, late, ("p50", middle), 3.0)
-    memory.close()
+    index.close()
 
 
 FTS_QUERY = "SELECT key FROM unit WHERE unit MATCH ? ORDER BY rank LIMIT ?"
@@ -294,11 +257,11 @@ def daemon(settings: Settings, home: Path) -> Iterator[tuple[str, int]]:
         child.wait(60)
 
 
-def serving(settings: Settings, home: Path, notes: int, size: str) -> Iterator[Row]:
+def serving(settings: Settings, home: Path, notes: int) -> Iterator[Row]:
     """What the way through the socket costs, and how soon writes and edits are found
     behind it.
     """
-    writer = material.Writer(3)
+    writer, size = material.Writer(3), f"{notes:,}"
     questions = [writer.question() for _ in range(QUERIES)]
     # a second process is refused on the same folder, so it gets a copy of the vault
     twin, twin_vault = home.with_name("twin"), home.with_name("twin-vault")
@@ -339,7 +302,7 @@ def serving(settings: Settings, home: Path, notes: int, size: str) -> Iterator[R
             f"{resident:.0f} MB",
             "–",
             resident,
-            bar_of(MEMORY_BARS, notes),
+            next(bar for most, bar in MEMORY_BARS if notes <= most),
             " MB",
         )
         yield from finding(path, settings, size)

@@ -5,12 +5,14 @@ hold, and only grows.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from benchmarks import lives
 
-OWN, SHARED = lives.files()
+OWN, SHARED, _TALK = lives.files()
 ABSENT = f"no lives in {lives.SHARED}"
 
 
@@ -81,3 +83,31 @@ def test_the_list_only_grows(tmp_path, monkeypatch):
         "a 2026-01-01T10:00 ask x: any /good/",
     }
     assert lives.accept([lives.Played("a", 1, 0.0, checks)]) == 0
+
+
+def test_the_answers_of_all_lives_are_summed_by_kind(tmp_path):
+    events = [
+        {"at": "2026-01-01T10:00:00+00:00", "say": "I am allergic to peanuts."},
+        {
+            "at": "2026-01-02T10:00:00+00:00",
+            "ask": "what am I allergic to?",
+            "first": "peanuts",
+            "any": ["peanuts", "a word that was never said"],
+            "none": ["cats"],
+            "why": "it was said",
+        },
+    ]
+    life = tmp_path / "one.jsonl"
+    life.write_text("\n".join(map(json.dumps, events)))
+    run = subprocess.run(
+        [sys.executable, lives.__file__, life],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "answers: any 1 of 2, first 1 of 1, none 1 of 1" in run.stdout.splitlines()
+
+
+@pytest.mark.skipif(not lives.TALK.is_dir(), reason=f"no lives in {lives.TALK}")
+def test_lives_of_ordinary_talk_are_played_where_they_are():
+    assert lives.files()[2] == sorted(lives.TALK.glob("*.jsonl")) != []

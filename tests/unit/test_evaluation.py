@@ -106,7 +106,7 @@ def test_realtalk_is_one_object_a_file_and_a_folder_is_its_files(tmp_path):
     assert not problems
     assert case.turns[2].speaker == "Mira"
     assert case.turns[2].occurred_at == datetime(2023, 12, 29, 22, 5, 2, tzinfo=UTC)
-    assert [turn.role for turn in case.turns] == ["user", "assistant"] * 2
+    assert [turn.group for turn in case.turns] == [False, True] * 2
     assert case.questions[0].evidence == {"Mira-Ole/D1:3"}
 
 
@@ -180,6 +180,13 @@ def test_the_metrics_of_a_ranking_are_those_of_their_definition():
     assert whole["all@3"] == whole["ndcg@10"] == 1
 
 
+def test_a_turn_that_was_cut_is_not_shown_whole():
+    text = "- Mira: I sold the boat …\n- Ole: It was here last week (2026-05-04/2026-05-10)!"
+    assert metrics.shown_whole(text, ["It was here last week!"]) == 1
+    cut = ["I sold the boat for 300 euros.", "It was here last week!"]
+    assert metrics.shown_whole(text, cut) == 0.5
+
+
 @pytest.mark.parametrize("shares", [[0, 1], [0.25] * 9, [0, 0, 0, 1, 0.5]])
 def test_an_interval_holds_the_mean_and_is_the_same_again(shares):
     rows = [{"share": share} for share in shares]
@@ -220,6 +227,8 @@ def test_the_questions_of_the_page_are_answered_and_each_has_a_line(evaluated, p
     recall = found["systems"]["recall"]
     assert recall["evidence complete"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
     assert recall["gold words"]["mean"] == 1
+    for name in ("recall", "full context"):
+        assert found["systems"][name]["shown whole"]["mean"] == 1
     assert set(found["systems"]) == {"recall", "context", *BASELINES}
     assert set(found["categories"]) == {"single", "two turns"}
     assert found["problems"] == []

@@ -388,8 +388,8 @@ def talk():
 
 # row: X28
 def test_locomo_sessions_speakers_pictures_and_dates(tmp_path):
-    """The first speaker is the user; a caption is part of the text; noon and midnight
-    are right.
+    """The first speaker is the user, the second another person; a caption is part of the
+    text; noon and midnight are right.
     """
     path = tmp_path / "l.json"
     path.write_text(
@@ -401,7 +401,7 @@ def test_locomo_sessions_speakers_pictures_and_dates(tmp_path):
     assert one == Turn(
         "conv-1/D1:1", "conv-1-session_1", "user", text, when, "Ann", None, "import"
     )
-    assert (two.role, two.speaker) == ("assistant", "Bo")
+    assert (two.role, two.speaker, two.group) == ("user", "Bo", True)
     assert (three.session, three.occurred_at) == (
         "conv-1-session_2",
         datetime(2024, 1, 1, 0, 5, tzinfo=BERLIN),

@@ -41,7 +41,7 @@ def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
 def conversation(
     case: dict[str, Any], zone: tzinfo, name: str
 ) -> Iterator[Turn | Problem]:
-    """Yield the sessions of two speakers, the first one as the user.
+    """Yield the sessions of two speakers: the user, and another person.
 
     A picture is replaced by its caption.
     """
@@ -71,16 +71,16 @@ def conversation(
             text = values.string(turn.get("text")).strip() + (
                 f" [shares a picture: {caption}]" if caption else ""
             )
-            role = "user" if speaker == exported.get("speaker_a") else "assistant"
             identity = f"{sample}/{values.string(turn.get('dia_id'))}"
             yield Turn(
                 identity,
                 f"{sample}-session_{number}",
-                role,
+                "user",
                 text,
                 when,
                 speaker,
                 origin="import",
+                group=speaker != exported.get("speaker_a"),
             )
 
 

@@ -87,6 +87,11 @@ class EvaluationCase:
         """The time of the last turn."""
         return max(turn.occurred_at for turn in self.turns)
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts of the turns by their ids."""
+        return {turn.id: turn.text for turn in self.turns}
+
 
 Item = EvaluationCase | Problem
 
@@ -321,7 +326,7 @@ def _realtalk_turn(
 ) -> Turn | str:
     """Return a message as a turn, or the reason why it is none.
 
-    The first speaker is the user.
+    The first speaker is the user, the second another person.
     """
     if when is None:
         return "a message has no time"
@@ -331,10 +336,8 @@ def _realtalk_turn(
     text = (
         values.string(values.first(message, ("clean_text", "text"))).strip() + picture
     )
-    role = "user" if speaker == first else "assistant"
-    return Turn(
-        values.string(message.get("dia_id")), session, role, text, when, speaker
-    )
+    name = values.string(message.get("dia_id"))
+    return Turn(name, session, "user", text, when, speaker, group=speaker != first)
 
 
 def _date(value: Any, form: str, zone: tzinfo) -> datetime | None:

@@ -8,6 +8,7 @@ resampled questions.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 DEPTHS = (1, 3, 5, 10, 20, 50)
 GAIN_DEPTH = 10
+_DATE = re.compile(r" \(\d{4}[\d/-]*\)")
 RESAMPLES, OUTSIDE = 2000, 0.05
 """Resamples of the bootstrap, and the share of them outside the interval."""
 
@@ -67,15 +69,15 @@ def word_share(text: str, answer: str) -> float:
     return sum(word in text_words for word in wanted) / max(len(wanted), 1)
 
 
-def says(text: str, turn: str) -> bool:
-    """Return whether half of a turn's words, or forty of them, follow in a text."""
-    spoken = words(turn)
-    least = min(len(spoken) // 2 + 1, 40)
-    flat = f" {' '.join(words(text))} "
-    return any(
-        f" {' '.join(spoken[first : first + least])} " in flat
-        for first in range(max(len(spoken) - least, 0) + 1)
+def shown_whole(text: str, turns: Sequence[str]) -> float:
+    """Return the share of turns that are in a text from their first to their last word.
+
+    The dates that recall writes after the words for a time do not count.
+    """
+    flat, *spoken = (
+        f" {' '.join(words(_DATE.sub('', one)))} " for one in (text, *turns)
     )
+    return sum(one in flat for one in spoken) / len(turns)
 
 
 def bootstrap(

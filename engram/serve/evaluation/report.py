@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Figure = Mapping[str, float]
     Lines = Iterator[str]
 
-BY_CATEGORY = ("recall@10", "evidence complete", "gold words")
+BY_CATEGORY = ("recall@10", "shown whole", "gold words")
 """Metrics of `recall` that are reported for each category."""
 
 

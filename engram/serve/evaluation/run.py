@@ -37,10 +37,11 @@ if TYPE_CHECKING:
     from engram.serve.evaluation.sample import Sample
 
 NAME = "evaluation"
-RANKED = {"k": 50, "budget": 100_000, "record": False}
+RANKED = {"k": 50, "budget": 100_000}
 """Arguments of a recall that returns the whole ranking."""
 KEPT = ("recall@1", "recall@5", "recall@10", "all@10", "mrr", "ndcg@10")
 """Metrics of a ranking that are stored."""
+GIVEN = ("id", "session", "role", "text", "speaker", "group")
 BATCH_TURNS = 200
 NO_LIMIT = 10**12
 
@@ -67,11 +68,11 @@ class EvaluationVault:
         Raises UnavailableError if a part of it could not be filed, ModelError and
         ConfigError if it could not be embedded.
         """
-        for session, said in groupby(self.case.turns, key=lambda turn: turn.session):
+        for _, said in groupby(self.case.turns, key=lambda turn: turn.session):
             turns = list(said)
             for start in range(0, len(turns), BATCH_TURNS):
                 some = turns[start : start + BATCH_TURNS]
-                rows = [_observed(turn, session) for turn in some]
+                rows = [_observed(turn) for turn in some]
                 keys = self.memory.call("observe", {"turns": rows})["keys"]
                 ids = [turn.id for turn in some]
                 self.turn_of |= dict(zip(keys, ids, strict=True))
@@ -87,34 +88,24 @@ class EvaluationVault:
 
     def ranked(self, question: EvaluationQuestion) -> list[str]:
         """Return the turns that recall finds for a question, best first."""
-        found = self._turns(self._asked("recall", question, **RANKED))
+        found = self._turns(self.asked("recall", question, **RANKED))
         return list(dict.fromkeys(found))
 
     def recalled(self, question: EvaluationQuestion) -> tuple[dict[str, Any], set[str]]:
         """Return the answer of `recall` with default limits, and its turns."""
-        answer = self._asked("recall", question, record=False)
+        answer = self.asked("recall", question)
         return answer, set(self._turns(answer))
-
-    def context(self, question: EvaluationQuestion) -> tuple[dict[str, Any], set[str]]:
-        """Return the answer of `context`, and the turns of the evidence in it."""
-        self.clock.now = question.when or self.case.end
-        asked = {"query": question.text, "record": False}
-        answer = self.memory.call("context", asked)
-        texts = {turn.id: turn.text for turn in self.case.turns}
-        contained = {
-            one for one in question.evidence if metrics.says(answer["text"], texts[one])
-        }
-        return answer, contained
 
     def spent(self) -> dict[str, Any]:
         """Return the cost of the models of the pipeline so far."""
         return _spent(self.memory.extractor, self.case.end)
 
-    def _asked(
+    def asked(
         self, operation: str, question: EvaluationQuestion, **limits: Any
     ) -> dict[str, Any]:
-        now = self.clock.now = question.when or self.case.end
-        asked = {"query": question.text, "now": now.isoformat(), **limits}
+        """Return the answer to a question at its time, without a record of the use."""
+        self.clock.now = question.when or self.case.end
+        asked = {"query": question.text, "record": False, **limits}
         return self.memory.call(operation, asked)
 
     def _turns(self, given: Mapping[str, Any]) -> list[str]:
@@ -126,15 +117,9 @@ class EvaluationVault:
         return [self.turn_of[key] for key in keys if key in self.turn_of]
 
 
-def _observed(turn: Turn, session: str) -> dict[str, Any]:
-    return {
-        "id": turn.id,
-        "session": session,
-        "role": turn.role,
-        "text": turn.text,
-        "speaker": turn.speaker,
-        "occurred_at": turn.occurred_at.isoformat(),
-    }
+def _observed(turn: Turn) -> dict[str, Any]:
+    given = {key: getattr(turn, key) for key in GIVEN}
+    return given | {"occurred_at": turn.occurred_at.isoformat()}
 
 
 @contextmanager
@@ -235,13 +220,13 @@ def measure(
     }
     if not question.has_evidence:
         return row
-    texts = {turn.id: turn.text for turn in vault.case.turns}
+    texts = vault.case.texts
     ranked = vault.ranked(question)
-    context, shown = vault.context(question)
     systems = {
         "recall": _ranking(vault.case, question, ranked)
-        | _handed_out(question, turns, answer_given["text"], answer_given["tokens"]),
-        "context": _handed_out(question, shown, context["text"], context["tokens"]),
+        | {"evidence complete": float(question.evidence <= turns)}
+        | _handed_out(question, texts, answer_given),
+        "context": _handed_out(question, texts, vault.asked("context", question)),
         **baselines.measured(question),
     }
     lacking = sorted(question.evidence - turns)
@@ -269,15 +254,15 @@ def _ranking(
 
 
 def _handed_out(
-    question: EvaluationQuestion, turns: set[str], text: str, tokens: int
+    question: EvaluationQuestion, texts: Mapping[str, str], answer: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Return the metrics of a text that an assistant gets."""
-    found = question.evidence & turns
+    """Return the metrics of what an assistant gets: its `text`, and its `tokens`."""
     return {
-        "evidence complete": float(found == question.evidence),
-        "evidence covered": len(found) / len(question.evidence),
-        "gold words": metrics.word_share(text, question.answer),
-        "tokens": float(tokens),
+        "shown whole": metrics.shown_whole(
+            answer["text"], [texts[one] for one in question.evidence]
+        ),
+        "gold words": metrics.word_share(answer["text"], question.answer),
+        "tokens": float(answer["tokens"]),
     }
 
 
@@ -292,15 +277,20 @@ class Baselines:
 
     def measured(self, question: EvaluationQuestion) -> dict[str, dict[str, float]]:
         """Return the metrics of each; the full context has no limit of tokens."""
-        rows = {}
+        rows, texts = {}, self.case.texts
         for name, rank in self.rankers.items():
             ranked = rank(question.text)
             is_whole = name == "full context"
             budget = NO_LIMIT if is_whole else self.policy.budget
             taken, tokens = filled(ranked, self.lines, budget, self.policy)
             text = "\n".join(self.lines[one] for one in taken)
+            answer = {"text": text, "tokens": tokens}
             ranking = {} if is_whole else _ranking(self.case, question, ranked)
-            rows[name] = ranking | _handed_out(question, set(taken), text, tokens)
+            rows[name] = (
+                ranking
+                | {"evidence complete": float(question.evidence <= set(taken))}
+                | _handed_out(question, texts, answer)
+            )
         return rows
 
 
