@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.language.dates import resolve
-from engram.core.language.question_forms import asks_for_several
+from engram.core.language.question_forms import asks_about_past, asks_for_several
 from engram.core.language.synonyms import synonyms, synonyms_of
 from engram.core.language.words import (
     FIRST_PERSON,
@@ -94,7 +94,7 @@ class Question:
 
     `words` are the search terms, in order; those in `faint` belong to the form of the
     question and have less weight. `wants_several` is true of questions that list,
-    count, order or compare. `akin` maps a word to its synonyms. `about_role` is "user"
+    count, order or compare, `about_past` of those about an earlier time. `akin` maps a word to its synonyms. `about_role` is "user"
     or "assistant" if the question is about the statements of that side, else "".
     `about_self` is true if a question about the user is about the user in person and
     not about a relative or a friend. `span` is the time that the question names,
@@ -111,6 +111,7 @@ class Question:
     wants_time: bool = False
     wants_number: bool = False
     wants_several: bool = False
+    about_past: bool = False
     about_role: str = ""
     about_self: bool = False
     span: Interval | None = None
@@ -158,6 +159,8 @@ class Scored(NamedTuple):
     `matched` has two bits for each word of the question, faint words left out: the
     higher one is set if the unit's own text contains the word, the lower one also if it
     contains a synonym. `similarity`, 0–1, is that of its own vector to the question.
+    `own` is the score without the turns around it, `fit`, 0–1, the share of the
+    question that the unit covers by itself, in words or in meaning.
     """
 
     key: str
@@ -165,6 +168,8 @@ class Scored(NamedTuple):
     parts: Mapping[str, float]
     matched: int = 0
     similarity: float | None = None
+    own: float = 0.0
+    fit: float = 0.0
 
 
 class VectorMatch(NamedTuple):
@@ -205,11 +210,13 @@ class UnitSignals(NamedTuple):
 
 
 class RankedSlot(NamedTuple):
-    """One slot of the answer: the unit to show, its score and the score's parts."""
+    """One slot of the answer: the unit to show, its score and parts; see `Scored`."""
 
     key: str
     score: float
     parts: Mapping[str, float]
+    own: float = 0.0
+    fit: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +312,7 @@ def parse_question(
         wants_time=not _WHEN.isdisjoint(tokens) or bool(_ASKS_TIME.search(folded)),
         wants_number=bool(_ASKS_NUMBER.search(folded)),
         wants_several=asks_for_several(text),
+        about_past=bool(spans) or asks_about_past(text),
         about_role=role,
         about_self=role == "user" and of_oneself(folded),
         span=spans[0] if spans else None,
@@ -437,8 +445,13 @@ def _vector_scores(
 
 def _add_vector(match: Scored, gain: float, similarity: float | None) -> Scored:
     """Add `gain` to the score of `match`, as its part "vector"."""
-    parts = Parts(_with_vector, match.parts, gain)
-    return match._replace(score=match.score + gain, parts=parts, similarity=similarity)
+    return match._replace(
+        score=match.score + gain,
+        parts=Parts(_with_vector, match.parts, gain),
+        similarity=similarity,
+        own=match.own + gain,
+        fit=max(match.fit, similarity or 0.0),
+    )
 
 
 def _with_vector(parts: Mapping[str, float], gain: float) -> dict[str, float]:
@@ -494,7 +507,8 @@ def rank(
                 better.extras,
                 nudge,
             )
-            slots.append(RankedSlot(shown_key, better.value + nudge, parts))
+            own, fit = better.scored.own, better.scored.fit
+            slots.append(RankedSlot(shown_key, better.value + nudge, parts, own, fit))
     return tuple(sorted(slots, key=_best_first))
 
 
@@ -693,36 +707,14 @@ PART_MEANINGS: Mapping[str, str] = MappingProxyType(
         "chain": "valid then, before a memory that the words match",
         "subject": "about an entity that the question names",
         "ties": "linked to the best memories",
-        "answers": "states the value that the question asks for",
+        "answers": "gives the value that the question asks for",
+        "newest": "the order of leading hits, the newest first",
         "agenda": "an open promise, and the question asks for these",
-        "another": "about another person",
         "replaces": "replaced an earlier state",
         "nudge": "trust in it",
     }
 )
 """The meaning of each part of a score, in the order in which they are shown."""
-
-
-OWN_PARTS = frozenset(
-    {"text", "date", "akin", "speaker", "span", "vector", "chain", "subject"}
-    | {"answers", "agenda", "replaces"}
-)
-"""The parts of a score by which a memory itself matches a question.
-
-The other parts come from its place in a conversation, from its ties and from its state.
-"""
-
-
-def is_found_by_context(parts: Mapping[str, float]) -> bool:
-    """Return whether a memory was found only by the turns around it.
-
-    >>> is_found_by_context({"neighbours": 0.4, "nudge": 0.05})
-    True
-    >>> is_found_by_context({"text": 0.4})
-    False
-    """
-    own = (parts.get(name, 0) > 0 for name in (*OWN_PARTS, "ties"))
-    return "neighbours" in parts and not any(own)
 
 
 def explanation(parts: Mapping[str, float]) -> tuple[tuple[str, float, str], ...]:

@@ -621,8 +621,7 @@ class RecallResult:
     """A recall answer: the hits, the text for a model, and the omitted units.
 
     `filtered` counts omitted units by reason; `complete` is False until start-up has
-    finished (row X18). `steps` has the milliseconds of each step; `time` names in words
-    the event by which the question gives its time.
+    finished (row X18). `steps` has the milliseconds of each step.
     """
 
     query: str
@@ -633,4 +632,3 @@ class RecallResult:
     note: str = ""
     complete: bool = True
     steps: Mapping[str, float] = field(default_factory=dict)
-    time: str = ""

@@ -14,11 +14,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from rank_bm25 import BM25Okapi
 
+from engram.core.language.question_forms import states_nothing
 from engram.core.language.words import STOP, words
 from engram.core.policy import LexicalPolicy
 from engram.core.ranking import Parts, Scored
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from engram.core.ranking import Question
     from engram.index.columns import Bools, Floats, Ints, Places
 
-VERSION = "11"
+VERSION = "12"
 """Version of the snapshot and of its text analysis; raise it when either changes."""
 
 _FILE = "lexical.bin"
@@ -88,6 +89,17 @@ class IndexedText:
     valid_from: float | None = None
     valid_until: float | None = None
     created: float | None = None
+
+
+class UnitOrigin(NamedTuple):
+    """When a unit was told, in epoch seconds (0 if unknown), and by whom.
+
+    Role and speaker are '' for a fact or a note.
+    """
+
+    when: float
+    role: str
+    speaker: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +209,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             "day": self._day(doc.when),
             "digest": digest(doc.text),
             **text_features(doc.text, found),
+            "idle": doc.kind == "turn" and states_nothing(doc.text),
         }
         self._postings.add(
             self._rows.add(doc.key, values),
@@ -395,6 +408,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         with self._lock:
             allowed = np.zeros(self._rows.columns.room, np.bool_)
             allowed[: self._rows.size] = self._filter.allowed(where)
+            allowed &= ~self._rows.columns["idle"]
             return IndexView(self._rows, self._rows.columns, self._rows.size, allowed)
 
     def allowed(self, keys: Iterable[str], where: SearchFilter) -> set[str]:
@@ -412,6 +426,20 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             rows = [self._rows.by_key.get(key, 0) for key in keys]
             some = self._rows.columns["kind"][rows] == self._names["kind"].find(kind)
             return set(compress(keys, some.tolist()))
+
+    def origins(self, keys: Iterable[str]) -> dict[str, UnitOrigin]:
+        """Return when and by whom each of `keys` was told; unknown keys are left out."""
+        with self._lock:
+            columns, names = self._rows.columns, self._names
+            rows = {key: self._rows.by_key[key] for key in keys if key in self}
+            return {
+                key: UnitOrigin(
+                    float(np.nan_to_num(columns["when"][row])),
+                    names["role"].all[columns["role"][row]],
+                    names["speaker"].all[columns["speaker"][row]],
+                )
+                for key, row in rows.items()
+            }
 
     def stems(self, found: list[str], code: str) -> list[str]:
         """Return the stems of words in a language. Thread-safe."""
@@ -576,7 +604,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """Score the candidates `rows` and return the `k` best of them."""
         columns, policy = self._rows.columns, self.policy
         reasons = self._filter.reasons(rows, where)
-        permitted = reasons == 0
+        permitted = (reasons == 0) & ~columns["idle"][rows]
 
         # words: of a row, its synonyms, its date, its neighbours; then of its thread
         matching = np.zeros(self._rows.size, np.bool_)
@@ -623,13 +651,22 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             match for term, match in zip(terms, matches, strict=True) if not term.faint
         ]
         bits = scoring.matched_bits(content, best)
-        found = zip(self._keys(rows[best]), score[best].tolist(), bits, strict=True)
+        named = [self._speaks(term.word, rows[best]) for term in terms]
+        own, fit = scoring.own_evidence(terms, matches, curve, best, named)
+        columns_of_hits = score[best].tolist(), bits, own, fit
+        found = zip(self._keys(rows[best]), *columns_of_hits, strict=True)
         hits = tuple(
-            Scored(key, value, Parts(parts, place), matched)
-            for place, (key, value, matched) in zip(best, found, strict=True)
+            Scored(key, value, Parts(parts, place), matched, own=own, fit=fit)
+            for place, (key, value, matched, own, fit) in zip(best, found, strict=True)
         )
         least = score[best[-1]] if len(best) == k else 0.0
         return SearchResult(hits, _counts(reasons[~permitted & (score > least)]))
+
+    def _speaks(self, word: str, rows: Places) -> Bools:
+        """Return whether `word` names the speaker of each of these rows."""
+        codes = sorted(self._speaker_codes.get(word, ()))
+        named: Bools = np.isin(self._rows.columns["speaker"][rows], codes)
+        return named
 
     def _boosts(self, question: Question, rows: Places) -> dict[str, Floats]:
         speakers = {

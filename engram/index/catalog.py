@@ -111,6 +111,7 @@ class Catalog:
         self._units: LookupCache[str, Unit] = LookupCache(database, size)
         self._places: LookupCache[str, tuple[str, str]] = LookupCache(database, size)
         self._voices: LookupCache[str, TurnSource] = LookupCache(database, size)
+        self._evidence: LookupCache[str, list[Fact]] = LookupCache(database, size)
         self._problems: LookupCache[str, list[Problem]] = LookupCache(database, size)
         self._edges: LookupCache[_EdgeKey, list[WeightedEdge]] = LookupCache(
             database, size
@@ -280,6 +281,35 @@ class Catalog:
             (json.dumps(list(paths)),),
         )
         return [cast("Fact", self._unit("fact", record)) for (record,) in rows]
+
+    def resting_on(self, keys: Sequence[str]) -> dict[str, list[Fact]]:
+        """Return the facts of any status that rest on these turns or memories, by key.
+
+        On a memory rest the conclusions from it, and the questions about it.
+        """
+        return self._evidence.get(keys, self._read_evidence)
+
+    def _read_evidence(self, keys: Sequence[str]) -> dict[str, list[Fact]]:
+        rows = self.database.query(
+            "SELECT source, record FROM evidence JOIN unit USING (key) "
+            "WHERE source IN (SELECT value FROM json_each(?)) ORDER BY key",
+            (json.dumps(keys),),
+        )
+        found: dict[str, list[Fact]] = {}
+        for source, record in rows:
+            fact = cast("Fact", self._unit("fact", record))
+            found.setdefault(source, []).append(fact)
+        return found
+
+    def in_slot(self, attribute: str) -> list[tuple[str, str]]:
+        """Return the active facts that give a value of an attribute.
+
+        Each is an id and its subject, in folded words.
+        """
+        return self.database.query(
+            "SELECT key, subject FROM slot WHERE attribute = ? ORDER BY key",
+            (attribute,),
+        )
 
     def fact_ids(self) -> list[str]:
         """Return the ids of all facts, in order."""

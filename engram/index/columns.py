@@ -34,7 +34,7 @@ Indexing with another integer type converts it each time, at three times the cos
 Bytes = NDArray[np.uint8]
 
 COLUMNS = {
-    **dict.fromkeys(("alive", "asks", "timed", "counted", "telling"), "?"),
+    **dict.fromkeys(("alive", "asks", "timed", "counted", "telling", "idle"), "?"),
     **dict.fromkeys(("kind", "status", "role", "language"), "u1"),
     **dict.fromkeys(
         (

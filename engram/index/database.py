@@ -89,7 +89,7 @@ class SessionFile:
 
 Unit = Fact | FiledTurn | OwnNote
 
-VERSION = 11
+VERSION = 12
 """Version of the schema, and of the parsing of files into it."""
 
 SCHEMA = """
@@ -119,6 +119,15 @@ CREATE TABLE strand (
     cause INTEGER NOT NULL, PRIMARY KEY (name, at, key)
 ) WITHOUT ROWID;
 CREATE INDEX strand_key ON strand (key);
+CREATE TABLE evidence (
+    source TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (source, key)
+) WITHOUT ROWID;
+CREATE INDEX evidence_key ON evidence (key);
+CREATE TABLE slot (
+    attribute TEXT NOT NULL, subject TEXT NOT NULL, key TEXT NOT NULL,
+    PRIMARY KEY (attribute, subject, key)
+) WITHOUT ROWID;
+CREATE INDEX slot_key ON slot (key);
 CREATE TABLE removed (seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE user_change (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, kind TEXT NOT NULL,

@@ -40,6 +40,8 @@ TABLES = (
     "file",
     "unit",
     "strand",
+    "evidence",
+    "slot",
     "removed",
     "user_change",
     "session",

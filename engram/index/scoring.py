@@ -83,8 +83,8 @@ class Saturation:
         worth: Floats = counts * self._gain / (counts + self._norm)
         return worth
 
-    def at(self, place: int) -> Saturation:
-        """Return the same curve for one of the rows."""
+    def at(self, place: int | list[int]) -> Saturation:
+        """Return the same curve for one or some of the rows."""
         curve = object.__new__(Saturation)
         curve._gain, curve._norm = self._gain, self._norm[place]
         return curve
@@ -286,6 +286,29 @@ def layers(
     gained = np.diff(saturated.at(place)(counts), axis=1, prepend=0)
     names = ("text", "akin", "date", "neighbours")
     return dict(zip(names, (weights @ gained).tolist(), strict=True))
+
+
+def own_evidence(
+    terms: Sequence[Term],
+    matches: Sequence[Match],
+    saturated: Saturation,
+    places: list[int],
+    named: Sequence[Bools],
+) -> tuple[list[float], list[float]]:
+    """Return for the candidates at `places` what they score and cover by themselves.
+
+    The first is the score by their own words, synonyms and date; the second the share,
+    0–1, of the question's weight that these contain. `named` tells for each term which
+    of them have it as the name of their speaker.
+    """
+    curve, own = saturated.at(places), np.zeros(len(places))
+    covered, whole = np.zeros(len(places)), 0.0
+    for term, match, speaks in zip(terms, matches, named, strict=True):
+        own += match.weight * curve(match.dated[places])
+        holds = np.maximum(np.minimum(match.dated[places], 1), speaks)
+        covered += term.weight * holds
+        whole += term.weight
+    return own.tolist(), (covered / (whole or 1.0)).tolist()
 
 
 def top(

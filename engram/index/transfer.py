@@ -25,6 +25,8 @@ _COPIED = {
     "file": "path, inode, size, mtime, sha, kind, claim, holds",
     "unit": "seq, key, path, name, kind, status, hash, session, turn, record",
     "strand": "name, at, key, persona, cause",
+    "evidence": "source, key",
+    "slot": "attribute, subject, key",
     "removed": "seq, key",
     "user_change": "key, kind, before, after",
     "session": "path, session, persona, started, ended, turns, last_block, users, "

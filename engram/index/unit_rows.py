@@ -12,13 +12,14 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from engram.core.graph import positions
+from engram.core.language.states import states
 from engram.core.records import HIGH, UNKNOWN_PERSONA, Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.core.turn_versions import base_id
 from engram.index.database import unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from engram.index.database import Unit
     from engram.index.parse import Entry
@@ -88,31 +89,64 @@ def write_units(
     ]
     db.executemany(_WRITE_UNIT, rows)
 
-    _write_strands(db, [unit for _, unit, _ in units], before)
+    facts = [unit for _, unit, _ in units if isinstance(unit, Fact)]
+    for table, rows_of in _DEPENDENT.items():
+        _write_dependent(db, table, rows_of, facts, before)
 
 
-def _write_strands(
-    db: RowTransaction, units: Sequence[Unit], before: Mapping[str, Fact] | None
+def _write_dependent(
+    db: RowTransaction,
+    table: str,
+    rows_of: Callable[[Fact], list[tuple[object, ...]]],
+    facts: Sequence[Fact],
+    before: Mapping[str, Fact] | None,
 ) -> None:
-    old = {key: _strand_rows(unit) for key, unit in (before or {}).items()}
-    new = {unit.id: _strand_rows(unit) for unit in units if isinstance(unit, Fact)}
+    """Write the rows of a table that follow from facts, where they changed."""
+    old = {key: rows_of(fact) for key, fact in (before or {}).items()}
+    new = {fact.id: rows_of(fact) for fact in facts}
     changed = [key for key, rows in new.items() if old.get(key) != rows]
-    if not changed:
-        return
     if before is not None:
-        db.executemany("DELETE FROM strand WHERE key = ?", [(key,) for key in changed])
-    rows = [row for key in changed for row in new[key]]
-    db.executemany("INSERT INTO strand VALUES (?, ?, ?, ?, ?)", rows)
+        delete = f"DELETE FROM {table} WHERE key = ?"  # noqa: S608
+        db.executemany(delete, [(key,) for key in changed])
+    if rows := [row for key in changed for row in new[key]]:
+        places = ", ".join("?" * len(rows[0]))
+        db.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608
 
 
-def _strand_rows(unit: Unit) -> list[tuple[object, ...]]:
-    """Return the rows of the strands of a unit; only an active fact has any."""
-    if not isinstance(unit, Fact) or unit.status != "active":
+def _evidence_rows(fact: Fact) -> list[tuple[object, ...]]:
+    """Return a row for each turn and each memory that a fact rests on."""
+    sources = dict.fromkeys((fact.source, *fact.also, *fact.derived_from))
+    return [(source, fact.id) for source in sources if source]
+
+
+def _strand_rows(unit: Fact) -> list[tuple[object, ...]]:
+    """Return the rows of the strands of a fact; only an active one has any."""
+    if unit.status != "active":
         return []
     return [
         (strand.name, strand.at, unit.id, unit.persona or "", strand.cause)
         for strand in positions(unit)
     ]
+
+
+def _slot_rows(fact: Fact) -> list[tuple[object, ...]]:
+    """Return a row for each attribute of which an active fact gives a current value.
+
+    A note that a person wrote by hand has none.
+    """
+    if fact.status != "active" or not fact.source:
+        return []
+    current = (one for one in states(fact.text) if not (one.over or one.planned))
+    slots = {(one.attribute, " ".join(one.subject)) for one in current}
+    return [(*slot, fact.id) for slot in sorted(slots)]
+
+
+_DEPENDENT = {
+    "strand": _strand_rows,
+    "evidence": _evidence_rows,
+    "slot": _slot_rows,
+}
+"""The tables whose rows follow from facts, with the function that gives them."""
 
 
 def _unit_row(seq: int, unit: Unit, path: str, record: str) -> tuple[object, ...]:
@@ -132,7 +166,7 @@ def remove_units(db: RowTransaction, keys: Sequence[str]) -> None:
     if not keys:
         return
     last = _last_seq(db)
-    for table in ("unit", "strand"):
+    for table in ("unit", *_DEPENDENT):
         db.executemany(f"DELETE FROM {table} WHERE key = ?", [(key,) for key in keys])  # noqa: S608
     db.executemany("DELETE FROM removed WHERE key = ?", [(key,) for key in keys])
     db.executemany("INSERT INTO removed VALUES (?, ?)", enumerate(keys, last + 1))

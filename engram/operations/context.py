@@ -14,7 +14,6 @@ from engram.core import todos, trust
 from engram.core.actions import GUIDELINES_FILE, clear_guidelines
 from engram.core.excerpts import count_tokens
 from engram.core.forgetting import Utterance
-from engram.core.language.date_display import named_dates, with_named_dates
 from engram.core.markdown import unescape
 from engram.core.personas import display_persona
 from engram.core.records import Fact
@@ -273,7 +272,7 @@ class ContextBuilder:
             f"- [{trust.SUMMARY_LABEL}, open] {loop}" for loop in open_loops
         ]
         parts["threads"] = parts["threads"][: policy.todos.threads]
-        parts["summary"] = self._last_session(current, keys, ended)
+        parts["summary"] = self._last_session(keys, ended)
         rolling = self._cut(self.sessions.rolling(persona, running))
         so_far = f"- [{trust.SUMMARY_LABEL}, this conversation so far] {rolling}"
         parts["rolling"] = [so_far] if rolling else []
@@ -287,7 +286,6 @@ class ContextBuilder:
         sources = formatting.provenance(
             self.index, (fact for facts in parts.values() for fact in facts), policy
         )
-        past = current.past(parts["foundation"])
         lines: dict[str, list[str]] = {}
         for name, facts in parts.items():
             if name == "user":
@@ -298,9 +296,7 @@ class ContextBuilder:
                     for one in facts
                 ]
             else:
-                lines[name] = [
-                    line(one, sources[one.id], zone, past.get(one.id)) for one in facts
-                ]
+                lines[name] = [line(one, sources[one.id], zone) for one in facts]
         return lines
 
     def _cards(
@@ -320,31 +316,13 @@ class ContextBuilder:
             lines += [line(fact, sources[fact.id], zone) for fact in some]
         return lines
 
-    def _last_session(
-        self, current: CurrentFacts, keys: Mapping[str, Any], ended: datetime
-    ) -> list[str]:
-        """Return the summary of the last session; past states are marked (law 7)."""
+    def _last_session(self, keys: Mapping[str, Any], ended: datetime) -> list[str]:
+        """Return the summary of the last session."""
         texts = self._visible_texts(keys.get("one_liner"))
         texts += self._visible_texts(keys.get("what_mattered"))
-        statements = [
-            Fact(
-                str(n),
-                text.removeprefix("import (user): ").removeprefix("user: "),
-                created=ended,
-                source="summary",
-            )
-            for n, text in enumerate(texts)
-        ]
-        past = current.past(statements)
         zone = self.settings.zone
         label = f"{trust.SUMMARY_LABEL}, last conversation, {day(ended, zone)}"
-        lines = []
-        for one, text in zip(statements, texts, strict=True):
-            over = past.get(one.id)
-            words = formatting.past_words(day(over.until, zone)) if over else ""
-            dates = named_dates(text, ended.astimezone(zone))
-            lines.append(f"- [{label}] {words}{with_named_dates(text, dates)}")
-        return lines
+        return [f"- [{label}] {text}" for text in texts]
 
     def _short_cost(self, fact: Fact) -> int:
         return self._cost([f"- {fact.text}"])

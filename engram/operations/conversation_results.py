@@ -93,7 +93,6 @@ class Hit:
     trust: float = 1.0
     ended: str = ""
     certain: bool = True
-    beside: bool = False
     due: str = ""
     dates: list[list[str]] = field(default_factory=list)
     standing: str = ""

@@ -23,7 +23,7 @@ from engram.errors import BadRequestError, ConflictError, EngramError, Forbidden
 from engram.operations.notes import ACTIVE
 from engram.pipeline.forgetting import USER_DECIDED
 from engram.pipeline.write import KNOWN, action_row
-from engram.recall.states import ENDED
+from engram.recall.topics import ENDED
 from engram.vault.formats import time_text
 
 if TYPE_CHECKING:

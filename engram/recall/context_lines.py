@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.core import todos
-from engram.recall.formatting import UNSURE, fence, happened, past_words
+from engram.recall.formatting import UNSURE, fence, happened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from engram.core.records import Fact
     from engram.core.trust import Provenance
-    from engram.recall.states import PastState
 
 TITLES = {
     "user": "About the user",
@@ -49,16 +48,12 @@ def short_line(fact: Fact, provenance: Provenance) -> str:
     return f"- [{provenance.label}] {one_line(fact.text)}"
 
 
-def line(
-    fact: Fact, provenance: Provenance, zone: tzinfo, past: PastState | None = None
-) -> str:
+def line(fact: Fact, provenance: Provenance, zone: tzinfo) -> str:
     """Return a fact as a line with its source and its day (rows D6, E18)."""
     head = [provenance.label, day(happened(fact), zone)]
     if fact.confidence < UNSURE:
         head.append("unsure")
-    ended = day(past.until, zone) if past and past.until else ""
-    words = past_words(ended, certain=past.certain if past else True)
-    return f"- [{', '.join(head)}] {words}{one_line(fact.text)}"
+    return f"- [{', '.join(head)}] {one_line(fact.text)}"
 
 
 def promise_line(

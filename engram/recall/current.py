@@ -1,7 +1,6 @@
 """Facts in a context that answer no question: about the user and named entities.
 
-Only current states are returned (law 7): a fact whose state a later statement replaced
-is left out, even if no run has ended it yet. Rows C14, E18.
+Only active facts are returned (law 7). Rows C14, E18.
 """
 
 from __future__ import annotations
@@ -17,11 +16,9 @@ from engram.core.language.words import words
 from engram.core.records import Fact
 from engram.core.text import normalise
 from engram.core.trust import EXTERNAL
-from engram.index.filters import SearchFilter
-from engram.index.states import StateSearch
 from engram.recall import formatting
 from engram.recall.context_lines import one_line
-from engram.recall.states import StateQuery
+from engram.recall.topics import past_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -31,9 +28,7 @@ if TYPE_CHECKING:
     from engram.core.entities import EntityNames
     from engram.core.records import Entity, SearchHit
     from engram.core.trust import Provenance
-    from engram.index.database import Unit
     from engram.index.search import Index
-    from engram.recall.states import PastState
 
 _NAME_WORDS = 4
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
@@ -65,20 +60,6 @@ class CurrentFacts:
         self.persona = persona
         self.now = now
 
-    def past(self, facts: Iterable[Fact]) -> dict[str, PastState]:
-        """Return the facts that a later statement replaces, by id (law 7)."""
-        search = StateSearch(self.index, self.settings, self.names.owner_names)
-        query = StateQuery(
-            search,
-            "",
-            SearchFilter(("fact", "turn"), ("active",), self.persona or ""),
-            search.name_words(),
-            self._may,
-            0.0,
-            self.now,
-        )
-        return query.past({fact.id: fact for fact in facts})
-
     def about_user(
         self, facts: Iterable[Fact], cost: Callable[[Fact], int]
     ) -> list[Fact]:
@@ -87,7 +68,7 @@ class CurrentFacts:
         owner = user_facts.Owner(self.names.is_owner, self._name_words())
         own = [fact for fact in facts if may_show(fact, self.persona, self.now)]
         found = user_facts.candidates(own, owner, policy.user_read, policy.user_each)
-        past = self.past(fact for some in found.values() for fact in some)
+        past = self._past(fact for some in found.values() for fact in some)
         sources = self._sources(fact for some in found.values() for fact in some)
         current = {
             name: [
@@ -121,7 +102,7 @@ class CurrentFacts:
                 and not user_facts.is_doubted(fact)
             ]
             best = sorted(about, key=_card_order)[: 3 * policy.card_lines]
-            past, sources = self.past(best), self._sources(best)
+            past, sources = self._past(best), self._sources(best)
             visible_facts = (
                 self.index.visible(one)
                 for one in best
@@ -188,11 +169,11 @@ class CurrentFacts:
     def _current_from_user(self, facts: Sequence[Fact]) -> list[Fact]:
         """Return those of the first facts that the user stated and that are current."""
         first = facts[: 3 * self.settings.policy.recall.hit_card_facts]
-        past, sources = self.past(first), self._sources(first)
+        sources = self._sources(first)
         return [
             visible_fact
             for fact in first
-            if fact.id not in past and sources[fact.id].said_by == "user"
+            if sources[fact.id].said_by == "user"
             if isinstance(visible_fact := self.index.visible(fact), Fact)
         ]
 
@@ -200,10 +181,9 @@ class CurrentFacts:
         names = self.names.owner_names()
         return {word for name in names for word in normalise(name).split()}
 
-    def _may(self, unit: Unit) -> bool:
-        if isinstance(unit, Fact) and not may_show(unit, self.persona, self.now):
-            return False
-        return self.index.visible(unit) is not None
+    def _past(self, facts: Iterable[Fact]) -> Collection[str]:
+        """Return the ids of the facts that a newer statement probably replaced."""
+        return past_states(self.index.catalog, [one.id for one in facts], self.now)
 
     def _sources(self, facts: Iterable[Fact]) -> Mapping[str, Provenance]:
         return formatting.provenance(self.index, facts, self.settings.policy.trust)

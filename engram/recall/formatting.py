@@ -279,7 +279,6 @@ def as_json(answer: RecallResult, now: datetime, *, explain: bool) -> dict[str, 
     for hit in answer.hits:
         row = {"id": hit.key} | {name: getattr(hit, name) for name in _SHOWN}
         row |= {"when": _iso(hit.when), "score": round(hit.score, 4)}
-        row["beside"] = ranking.is_found_by_context(hit.parts)
         if explain:
             row["parts"] = {name: round(value, 4) for name, value in hit.parts.items()}
             row["meaning"] = {
@@ -292,8 +291,6 @@ def as_json(answer: RecallResult, now: datetime, *, explain: bool) -> dict[str, 
         "text": answer.text,
         "tokens": answer.tokens,
     }
-    if explain and answer.time:
-        whole["time"] = answer.time
     if explain:
         whole["milliseconds"] = {
             step: round(spent, 2) for step, spent in answer.steps.items()

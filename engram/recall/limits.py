@@ -30,30 +30,33 @@ if TYPE_CHECKING:
     from engram.recall.request import RecallSearch
 
 
-def without_context_alone(candidates: RankedCandidates) -> RankedCandidates:
-    """Return no candidates if none of them matches the question itself.
-
-    A unit next to a match that may not be returned is not an answer.
-    """
-    slots = candidates.slots
-    if any(slot.parts.get(name) for slot in slots for name in ranking.OWN_PARTS):
-        return candidates
-    if slots:
-        candidates.filtered["match no word themselves"] += len(slots)
-    return replace(candidates, slots=())
-
-
-def without_weak(
-    candidates: RankedCandidates, least: float, share: float
+def without_misfits(
+    candidates: RankedCandidates, policy: RecallPolicy
 ) -> RankedCandidates:
+    """Leave out candidates that cover too little of the question by themselves.
+
+    Units reached by relations stay, though they match no word (`A18`), unless nothing
+    else is left.
+    """
+    fitting = [slot for slot in candidates.slots if slot.fit > policy.floor]
+    if fitting:
+        fitting = [
+            slot
+            for slot in candidates.slots
+            if slot.fit > policy.floor or slot.key in candidates.related
+        ]
+    if misfits := len(candidates.slots) - len(fitting):
+        candidates.filtered["do not fit the question"] += misfits
+    return replace(candidates, slots=fitting)
+
+
+def without_weak(candidates: RankedCandidates, share: float) -> RankedCandidates:
     """Leave out candidates that match the question much less than the best does.
 
-    These are candidates below the score `least`; after a memory with the requested
-    state, also those below `share` of its score. Units reached by relations stay,
-    though they match no word (`A18`).
+    These are candidates below `share` of the best score. Units reached by relations
+    stay, though they match no word (`A18`).
     """
-    if candidates.slots and candidates.slots[0].parts.get("answers"):
-        least = max(least, share * candidates.slots[0].score)
+    least = share * candidates.slots[0].score if candidates.slots else 0.0
     strong = [
         slot
         for slot in candidates.slots

@@ -4,7 +4,7 @@ Rows X1, X4, X5, X19, X24. `recall` is the entry::
 
     query ─ parse_question ─ _with_relatives ─▶ Question
         candidates.find_candidates    ranked slots: by words, vectors and relations
-        _with_states                  past states ranked below their successors
+        topics.with_newest_first      the newest of the leading candidates first
         _with_agenda                  open promises first, if the question asks for them
         limits                        weak candidates out; outside sources limited
         verification.verified_hits    hits, read again from their files
@@ -30,15 +30,13 @@ from engram.core.records import (
     FiledTurn,
     RecallResult,
 )
-from engram.index.states import StateSearch
 from engram.recall import formatting
 from engram.recall.candidates import RankedCandidates, find_candidates
-from engram.recall.event_time import with_event_time
 from engram.recall.limits import (
     with_caps,
     with_external_limits,
     with_quotas,
-    without_context_alone,
+    without_misfits,
     without_weak,
 )
 from engram.recall.request import (
@@ -48,10 +46,11 @@ from engram.recall.request import (
     TimeLimit,
     search_filter,
 )
-from engram.recall.selection import max_hits, select
-from engram.recall.states import PastState, StateQuery
+from engram.recall.selection import select
+from engram.recall.slots import with_slot
+from engram.recall.topics import PastState, past_states, with_newest_first
 from engram.recall.verification import verified_hits
-from engram.recall.visibility import is_hidden
+from engram.recall.visibility import is_hidden, recallable
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -97,9 +96,6 @@ def recall(
         request.query, request.now.astimezone(settings.zone), sources.names.one
     )
     question = _with_relatives(question, sources, request.now)
-    question, time_told = with_event_time(
-        index, request, search_filter(request), question, settings.zone
-    )
     embed_once = (
         cache(lambda text: embed(text, sources.seconds_left())) if embed else None
     )
@@ -110,17 +106,24 @@ def recall(
     limit.end("question")
     candidates = _with_archive(search, find_candidates(search))
     weak = policy.weak * (policy.several_share if question.wants_several else 1.0)
-    least = weak * candidates.slots[0].score if candidates.slots else 0.0
-    candidates, past = _with_states(search, candidates, least)
+    if not request.as_of:
+        candidates = without_misfits(with_slot(search, candidates), policy)
+    candidates = without_weak(candidates, weak)
+    earlier: frozenset[str] = frozenset()
+    if not request.as_of:
+        candidates, earlier = with_newest_first(search, candidates)
+    first = [slot.key for slot in candidates.slots[: 2 * request.k]]
+    past = {} if request.as_of else past_states(index.catalog, first, request.now)
+    candidates = _above_what_they_replaced(search, candidates, past)
+    past |= _settled_just_now(search, candidates.units.values())
     candidates = _with_agenda(search, candidates)
-    limit.end("states")
-    candidates = without_context_alone(without_weak(candidates, least, weak))
+    limit.end("order")
     candidates = with_caps(search, with_quotas(candidates, policy))
     candidates = with_external_limits(index, candidates, settings)
     limit.end("limits")
     filtered = candidates.filtered
     others = filtered.total()
-    hits = verified_hits(search, candidates, past)
+    hits = verified_hits(search, candidates, past, earlier)
     selection = select(hits, question, policy, request.k, request.budget)
     chosen, repeated = selection.hits, selection.repeated
     limit.end("files and tokens")
@@ -144,7 +147,6 @@ def recall(
         note="; ".join(filter(None, [why, candidates.unused_reason, limit.note()])),
         complete=complete,
         steps=limit.steps,
-        time=time_told,
     )
 
 
@@ -178,43 +180,37 @@ def _with_relatives(
     akin = {
         word: (*question.akin.get(word, ()), *some) for word, some in people.items()
     }
-    names = frozenset(question.names).union(*people.values())
-    return replace(question, akin={**question.akin, **akin}, names=names)
-
-
-def _with_states(
-    search: RecallSearch, candidates: RankedCandidates, least: float
-) -> tuple[RankedCandidates, Mapping[str, PastState]]:
-    """Arrange the candidates by their states; return the past states (law 7).
-
-    It reads the candidates that may be returned and score `least` or more, and a few
-    more. For an earlier day nothing is arranged: a state that ended later was current
-    then.
-    """
-    request = candidates.request
-    if request.as_of or search.limit.out_of_time_for("states"):
-        return candidates, {}
-
-    buried = search.index.tombstones.keys
-    owner_names = search.sources.names.owner_names
-    states = StateSearch(search.index, search.settings, owner_names)
-    query = StateQuery(
-        states,
-        request.query,
-        search_filter(request),
-        states.name_words(),
-        lambda unit: not is_hidden(unit, request, buried, Counter()),
-        search.settings.policy.recall.answers,
-        request.now,
+    known = sorted(frozenset().union(*people.values()))
+    return replace(
+        question,
+        words=tuple(dict.fromkeys((*question.words, *known))),
+        akin={**question.akin, **akin},
+        names=question.names.union(known),
     )
-    places = max_hits(request.k, request.budget, search.settings.policy.recall)
-    strong = sum(slot.score >= least for slot in candidates.slots)
-    arranged = query.arrange(
-        candidates.slots, candidates.units, min(2 * request.k, places, strong)
-    )
-    units = candidates.units | dict(arranged.units)
-    past = dict(arranged.past) | _settled_just_now(search, units.values())
-    return replace(candidates, slots=arranged.slots, units=units), past
+
+
+def _above_what_they_replaced(
+    search: RecallSearch, candidates: RankedCandidates, past: Mapping[str, PastState]
+) -> RankedCandidates:
+    """Put each memory that replaced another one directly above it (law 7)."""
+    wanted = {one.successor for one in past.values() if one.successor}
+    known = {slot.key for slot in candidates.slots}
+    read = recallable(search.index, sorted(wanted - known), search.request, Counter())
+    placed = set[str]()
+    slots = list[ranking.RankedSlot]()
+    by_key = {slot.key: slot for slot in candidates.slots}
+    for slot in candidates.slots:
+        new = past[slot.key].successor if slot.key in past else ""
+        if new and new not in placed and (new in known or new in read):
+            placed.add(new)
+            moved = by_key.get(new) or ranking.RankedSlot(new, 0.0, {})
+            gain = slot.score - moved.score
+            parts = {**dict(moved.parts), "replaces": gain}
+            slots.append(ranking.RankedSlot(new, slot.score, parts))
+        if slot.key not in placed:
+            placed.add(slot.key)
+            slots.append(slot)
+    return replace(candidates, slots=slots, units=candidates.units | read)
 
 
 def _settled_just_now(

@@ -18,6 +18,7 @@ from engram.recall.visibility import is_hidden
 
 if TYPE_CHECKING:
     from collections.abc import (
+        Collection,
         Iterator,
         Mapping,
         Sequence,
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
     from engram.index.search import CurrentFile, Index
     from engram.recall.candidates import RankedCandidates
     from engram.recall.request import RecallRequest, RecallSearch
-    from engram.recall.states import PastState
+    from engram.recall.topics import PastState
 
 
 def verified_hits(
-    search: RecallSearch, candidates: RankedCandidates, past: Mapping[str, PastState]
+    search: RecallSearch,
+    candidates: RankedCandidates,
+    past: Mapping[str, PastState],
+    earlier: Collection[str],
 ) -> Iterator[SearchHit]:
     """Yield the slots as hits that agree with their files now, best first (`X19`).
 
@@ -80,7 +84,9 @@ def verified_hits(
                 turns,
                 provenance[key],
                 search.settings.zone,
-                standing=label_of(key),
+                standing=", ".join(
+                    filter(None, (SAID_BEFORE if key in earlier else "", label_of(key)))
+                ),
                 fault=fault,
                 due=_due_words(unit, search),
                 **_end_of(past.get(key), search.settings.zone),
@@ -89,6 +95,8 @@ def verified_hits(
                 return
 
 
+SAID_BEFORE = "said before"
+"""The label of a hit on the topic of a newer one."""
 _PAGE = 32
 """Number of slots whose records and files are read together."""
 

@@ -149,7 +149,7 @@ def fact_from(
         event_end=reader.time("event_end", end=True),
         supersedes=reader.links("supersedes"),
         superseded_by=reader.links("superseded_by"),
-        derived_from=reader.links("derived_from"),
+        derived_from=reader.links("derived_from") or reader.links("pair"),
         end_reason=reader.text("end_reason"),
         persona=reader.text("persona") or everybody,
         sensitivity=sensitivity,

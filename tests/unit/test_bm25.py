@@ -210,7 +210,7 @@ def test_as_of_answers_from_what_was_known_and_valid_then():
         fact(
             "oat", "drinks oat milk", created=at(2026, 6, 1), valid_from=at(2026, 6, 1)
         ),
-        turn("said", "drinks what?", when=at(2026, 3, 1)),
+        turn("said", "drinks on the table", when=at(2026, 3, 1)),
     )
     both = ("active", "superseded")
     assert keys(
@@ -234,7 +234,7 @@ def test_parts_sum_to_the_score():
     lexical = index(
         turn(
             "t1",
-            "Where did you buy the lamp, Anna?",
+            "A fine lamp. Where did you buy the lamp, Anna?",
             1,
             speaker="Bob",
             role="user",
@@ -269,8 +269,8 @@ def test_parts_sum_to_the_score():
             seen |= set(hit.parts)
     others = {
         "agenda",
+        "newest",
         "answers",
-        "another",
         "replaces",
         "importance",
         "recency",
@@ -297,7 +297,7 @@ def test_an_answer_is_found_by_the_words_of_the_question_before_it():
         turn("a", "Biscuit", 2),
         fact("x", "y"),
     )
-    assert keys(search(asking, "puppy name")) == ["a", "q"]
+    assert keys(search(asking, "puppy name")) == ["a"]
     near = parts(asking, "puppy name", "a")["neighbours"]
     assert near > parts(stating, "puppy name", "a")["neighbours"] > 0
 
@@ -320,7 +320,7 @@ def test_a_nod_is_no_answer_and_does_not_stand_before_one():
     )
     lexical = index(*told, weak)
     assert keys(search(lexical, "kitchen green")) == ["a1", "b1"]
-    assert keys(search(lexical, "noted")) == ["a2", "a1"]
+    assert "a2" not in keys(search(lexical, "noted"))
 
 
 @pytest.mark.parametrize(
@@ -633,7 +633,7 @@ def filled():
     return index(
         turn(
             "s#^t1",
-            "Where did you buy the lamp?",
+            "You did buy the lamp then.",
             1,
             speaker="Bob",
             when=at(2026, 5, 1),
@@ -788,7 +788,7 @@ def test_policy_without_weights_is_plain_okapi():
     """Every addition can be turned off by its number."""
     docs = [
         turn(f"t{n}", text, n)
-        for n, text in enumerate(["a red lamp?", "a blue lamp", "Oslo", "tea"])
+        for n, text in enumerate(["red is a lamp. And?", "a blue lamp", "Oslo", "tea"])
     ]
     plain = index(
         *docs,

@@ -122,7 +122,7 @@ def test_explain_shows_the_milliseconds_of_each_step(memory):
         "records",
         "related memories",
         "ranking",
-        "states",
+        "order",
         "limits",
         "files and tokens",
     ]

@@ -355,8 +355,9 @@ def test_a_question_a_denial_and_words_passed_on_lift_nothing(memory, clock, say
     say(TOLD)
     forget(memory, clock, "therapist", "Vos", kinds=["fact"])
     say(text)
-    own = {text, text.replace("My ", "The user's ")}  # the turn, or its fact
-    assert own.intersection(texts(memory, "therapist Vos"))
+    if not text.endswith("?"):  # a question is no hit
+        own = {text, text.replace("My ", "The user's ")}  # the turn, or its fact
+        assert own.intersection(texts(memory, "therapist Vos"))
     assert not actions(memory, "lift")
     say("Your therapist is Dr. Vos.", role="assistant")
     assert "Your therapist is Dr. Vos." not in texts(memory, "therapist Vos")

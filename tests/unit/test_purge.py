@@ -151,7 +151,7 @@ def test_a_person_a_session_and_a_turn_can_be_purged(simulation, tell, tmp_path)
     assert purged(simulation, ids=[first])["clean"]
     simulation._memory.save()
     assert residue(tmp_path, "4711-QX") == []
-    assert "tea" in str(simulation.call("recall", query="What do I like?"))
+    assert "tea" in str(simulation.call("recall", query="Do I like tea?"))
     assert "Halvorsen" in str(simulation.call("recall", query="Where do I work?"))
 
 
@@ -227,7 +227,7 @@ def test_no_store_keeps_what_is_purged_and_git_is_counted(tmp_path, what):
             assert any(path.startswith(place) for path in before), before
         result = purged(simulation, **chosen)
         simulation._memory.save()
-        assert "tea" in str(simulation.call("recall", query="What do I like?"))
+        assert "tea" in str(simulation.call("recall", query="Do I like tea?"))
     left = residue(tmp_path, "Xanthippora")
     # the objects of git are compressed; its log of commits is not
     assert [one for one in left if "/.git/" not in one] == ["vault/export.jsonl"]

@@ -1,11 +1,12 @@
-"""How questions ask, in six languages: for several, and by the time of an event."""
+"""How questions ask: for several, about the past; and texts that state nothing."""
 
 import pytest
 
 from engram.core.language.question_forms import (
+    asks_about_past,
     asks_for_several,
-    event_time,
     is_courtesy,
+    states_nothing,
 )
 
 # one question that lists, counts, orders and compares in each language
@@ -52,21 +53,19 @@ Onde ela mora?
 Como se chama minha irmã?
 """.strip().splitlines()
 
-EVENTS = [
-    ("What did I cook before the move?", "the move", True),
-    ("Where have I worked since I changed jobs?", "I changed jobs", False),
-    ("After our wedding, where did we live?", "our wedding", False),
-    ("Was habe ich vor dem Umzug gegessen?", "dem Umzug", True),
-    ("Was mache ich, seit ich den Job gewechselt habe?", "ich den Job", False),
-    ("Que faisais-je avant le déménagement ?", "le déménagement", True),
-    ("Où ai-je travaillé depuis le mariage ?", "le mariage", False),
-    ("¿Qué hacía antes de la mudanza?", "la mudanza", True),
-    ("¿Qué hago desde la boda?", "boda", False),
-    ("Cosa facevo prima del trasloco?", "trasloco", True),
-    ("Cosa faccio da quando ho cambiato lavoro?", "ho cambiato", False),
-    ("O que eu fazia antes da mudança?", "mudança", True),
-    ("O que faço desde o casamento?", "casamento", False),
-]
+PAST = """
+Where did I live before?
+What was my first job?
+Wo habe ich früher gewohnt?
+Où habitais-je avant ?
+¿Dónde vivía antes?
+Dove vivevo prima?
+Onde eu morava antes?
+Waar woonde ik vroeger?
+Где я жил раньше?
+以前どこに住んでいましたか？
+我以前住在哪里？
+""".strip().splitlines()
 
 
 @pytest.mark.parametrize("question", SEVERAL)
@@ -79,27 +78,34 @@ def test_questions_for_one_thing_do_not(question):
     assert not asks_for_several(question)
 
 
-# row: X14
-@pytest.mark.parametrize(("question", "event", "before"), EVENTS)
-def test_a_time_may_be_named_by_an_event(question, event, before):
-    found = event_time(question)
-    assert found is not None
-    assert found.event.startswith(event)
-    assert found.before is before
+@pytest.mark.parametrize("question", PAST)
+def test_questions_about_an_earlier_time_ask_about_the_past(question):
+    assert asks_about_past(question)
+
+
+@pytest.mark.parametrize("question", ONE)
+def test_questions_in_the_present_do_not(question):
+    assert not asks_about_past(question)
 
 
 @pytest.mark.parametrize(
-    "question",
+    "text",
     [
-        "Did I call her before or after the wedding?",
-        "What did we do last spring?",
-        "Have we met before?",
-        "Der Hund sitzt vor mir",
-        "What is on the shelf?",
+        "What should I cook tonight?",
+        "what should i watch tonight something not too heavy",
+        "Kannst du mir helfen? Was soll ich kochen?",
+        "Noted. How can I help you today?",
     ],
 )
-def test_other_questions_name_no_event(question):
-    assert event_time(question) is None
+def test_questions_and_courtesies_state_nothing(text):
+    assert states_nothing(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["I have guests. What should I cook?", "", "My dog is called Rex."]
+)
+def test_a_statement_beside_a_question_states_something(text):
+    assert not states_nothing(text)
 
 
 @pytest.mark.parametrize(

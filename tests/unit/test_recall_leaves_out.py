@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 
 def told(memory, *texts):
     roles = ("user", "assistant")
@@ -19,19 +21,27 @@ def recalled(memory, query):
 
 
 # row: X24
-def test_the_neighbours_of_what_is_no_answer_are_none_either(memory):
-    """The one match tells of the sister."""
+def test_a_turn_is_no_hit_for_its_neighbours_alone(memory):
     told(
         memory,
         "My sister Mira lives in Graz.",
-        "I hear that Graz is lovely in the spring.",
+        "I hear that it is lovely in the spring.",
         "I am allergic to penicillin.",
-        "I will keep that in mind.",
     )
-    texts, filtered = recalled(memory, "where do I live")
-    assert not any("penicillin" in text or "keep that" in text for text in texts)
-    assert sum(filtered.values()) > 0
-    assert recalled(memory, "where does Mira live")[0][0] == "Mira lives in Graz."
+    answer = memory.call("recall", {"query": "Graz", "kinds": ["turn"]})
+    assert len(answer["hits"]) == 1
+    assert "Graz" in answer["hits"][0]["text"]
+    assert answer["filtered"]["do not fit the question"] > 0
+
+
+# row: X24
+@pytest.mark.parametrize(
+    "text", ["Sounds great, thank you!", "What is the heron called?"]
+)
+def test_a_courtesy_or_a_question_is_no_hit(memory, text):
+    told(memory, text, "The heron at the mill sounds great.", text)
+    for query in ("what is the heron called", "sounds great"):
+        assert text not in recalled(memory, query)[0]
 
 
 # row: X24
@@ -44,3 +54,15 @@ def test_the_rest_of_a_conversation_does_not_follow_a_plain_answer(memory):
     )
     texts, _ = recalled(memory, "what am I allergic to")
     assert texts == ["The user is allergic to penicillin."]
+
+
+# row: C28
+def test_a_courtesy_of_the_assistant_is_no_hit(memory):
+    turns = [
+        {"text": "Hi, I'm Lena and I keep bees.", "role": "user"},
+        {"text": "Nice to meet you, Lena!", "role": "assistant"},
+    ]
+    memory.call("observe", {"turns": [one | {"session": "a"} for one in turns]})
+    answer = memory.call("recall", {"query": "Lena"})
+    assert "bees" in answer["text"]
+    assert "Nice to meet you" not in answer["text"]

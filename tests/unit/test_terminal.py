@@ -87,24 +87,6 @@ def test_a_hand_written_note_is_listed_by_the_path_that_commands_take(memory, se
     assert memory.call("show", {"id": "facts/own.md"})["memory"]["text"]
 
 
-def test_recall_lists_what_matches_and_counts_what_was_said_around_it(memory):
-    said = ("I take 20 mg of lisinopril.", "My boss wants a report.", "We may go away.")
-    turns = [{"text": text, "session": "s"} for text in said]
-    memory.call("observe", {"turns": turns})
-    memory.call("flush", {})
-    found = memory.call("recall", {"query": "lisinopril"})
-    beside = [hit for hit in found["hits"] if hit["beside"]]
-    assert beside
-    text = shown("recall", found)
-    assert "lisinopril" in text
-    assert not any(hit["text"] in text for hit in beside)
-    assert "said around these; --explain shows all" in text
-    alone = {**found, "hits": beside}
-    assert beside[0]["text"] in shown("recall", alone)
-    explained = memory.call("recall", {"query": "lisinopril", "explain": True})
-    assert beside[0]["text"] in shown("recall", explained, explain=True)
-
-
 def test_a_merge_shows_both_statements_before_it_is_made(memory):
     kept, gone = (
         memory.call("remember", {"text": text})["id"]

@@ -170,13 +170,13 @@ def test_a_message_with_an_old_id_and_other_words_takes_nothing_away(memory):
     at = "2026-11-20T{}:00Z"
     for time, text in (
         ("10:00", "Remember that I am allergic to peanuts."),
-        ("18:00", "What is the weather like?"),
+        ("18:00", "The weather is fine today."),
     ):
         observe(memory, turn("1", text, occurred_at=at.format(time)))
     assert any("peanuts" in text for text in active(memory))
     assert "weather" in str(found(memory, "weather", kinds=["turn"]))
     # with words in common it is an edit on the same day
-    text = "What is the weather like in Rome?"
+    text = "The weather is fine in Rome."
     observe(memory, turn("1", text, occurred_at=at.format("20:00")))
     assert found(memory, "weather", kinds=["turn"]) == [text]
 
@@ -185,7 +185,7 @@ def test_what_is_to_be_kept_is_not_hidden_without_a_question(memory, clock):
     """The script runs again within minutes; or the user edited the message away."""
     observe(memory, turn("1", "Remember that I am allergic to peanuts."))
     clock.advance(minutes=5)
-    for text in ("What is the weather like?", "Tell me a joke!"):
+    for text in ("The weather is fine today.", "Tell me a joke!"):
         observe(memory, turn("1", text))
     assert any("peanuts" in text for text in active(memory))
     (case,) = memory.call("review", {})["cases"]
@@ -198,7 +198,7 @@ def test_what_is_to_be_kept_is_not_hidden_without_a_question(memory, clock):
 def test_words_without_anything_to_keep_give_way_to_other_words(memory, clock):
     observe(memory, turn("1", "Tell me a joke about penguins!"))
     clock.advance(minutes=5)
-    observe(memory, turn("1", "What is the weather like?"))
+    observe(memory, turn("1", "The weather is fine today."))
     assert not found(memory, "joke about penguins", kinds=["turn"])
 
 

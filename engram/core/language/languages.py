@@ -81,7 +81,7 @@ _SECTIONS: Mapping[str, str] = {
         kept dropped called_off moved nouns done lead refused against join event before cut adverbs
         own others forms past endings prefixes alike verb_last agenda ahead duty due
     """,
-    "questions": "several before_event since_event courtesies",
+    "questions": "several past begins courtesies",
     "role_play": "role opens closes",
     "wishes": "prefix stated asked passing",
     "privacy": "cues before asks announces filler",

@@ -1,27 +1,13 @@
-"""Forms of questions: for several answers, or with the time of an event."""
+"""Forms of questions: for several answers, or about the past; and courtesies."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 from engram.core.language import languages
+from engram.core.language.sentences import sentences
 from engram.core.language.words import fold
-
-_BEFORE, _SINCE = "before_event", "since_event"
-
-
-@dataclass(frozen=True, slots=True)
-class EventTime:
-    """A time that a question names by an event: `words`, "before the move".
-
-    `event` is "the move"; `before` is false for the time from the event on.
-    """
-
-    words: str
-    event: str
-    before: bool
 
 
 def asks_for_several(question: str) -> bool:
@@ -32,16 +18,12 @@ def asks_for_several(question: str) -> bool:
     return bool(_of_all_languages("several").search(fold(question)))
 
 
-def event_time(question: str) -> EventTime | None:
-    """Return the time that a question names by an event, or None.
+def asks_about_past(question: str) -> bool:
+    """Return whether a question is about an earlier time, not about the present.
 
-    "What did I eat before the move?" does; "before or after the move" compares.
+    `asks_about_past("Where did I live before?")`, not "Where do I live?".
     """
-    for key in (_BEFORE, _SINCE):
-        if match := _of_all_languages(key).search(question):
-            event = next(filter(None, match.groups()), "").strip()
-            return EventTime(match.group().strip(), event, key == _BEFORE)
-    return None
+    return bool(_of_all_languages("past").search(question))
 
 
 def is_courtesy(text: str) -> bool:
@@ -52,6 +34,33 @@ def is_courtesy(text: str) -> bool:
     if len(text) > _LONGEST or not text.strip():
         return False
     return bool(_courtesies().fullmatch(" ".join(text.split())))
+
+
+def states_nothing(text: str) -> bool:
+    """Return whether a text consists of courtesies or of questions.
+
+    "What should I cook tonight?" does, "I have guests. What should I cook?" does not.
+    """
+    if is_courtesy(text):
+        return True
+    found = [text[start:end] for start, end in sentences(text)]
+    return bool(found) and all(map(is_question, found))
+
+
+def is_question(sentence: str) -> bool:
+    """Return whether a sentence ends or begins as a question."""
+    return sentence.rstrip().endswith(QUESTION_MARKS) or bool(
+        _begins_as_question().match(sentence)
+    )
+
+
+QUESTION_MARKS = ("?", "？", "؟")
+
+
+@cache
+def _begins_as_question() -> re.Pattern[str]:
+    words = languages.any_pattern("questions", "begins")
+    return re.compile(rf"\W*(?:{words})(?!\w)", re.IGNORECASE)
 
 
 _LONGEST = 300

@@ -351,13 +351,32 @@ class RecallPolicy:
         "recall",
         "gain of memories that the user asked to keep or corrected",
     )
+    floor: float = number(
+        0.0,
+        "share",
+        0,
+        1,
+        "recall",
+        "share of a question that a hit exceeds by its own words or meaning",
+    )
     answers: float = number(
         1.0,
         "share",
         0,
         10,
         "recall",
-        "gain of a memory with the state that the question asks for, such as a home",
+        "gain of a fact with the value that the question asks for, such as a home",
+    )
+    leading: int = number(
+        10, "hits", 1, 100, "recall", "first hits of which the newest is shown first"
+    )
+    topic: float = number(
+        0.8,
+        "share",
+        0,
+        1,
+        "recall",
+        "share of the best score from which a hit is on the topic of the best one",
     )
     facts_share: float = number(
         0.3, "share", 0, 1, "recall", "share of the slots reserved for facts"

@@ -16,12 +16,8 @@ EDGES = 3
 def recall_lines(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
     """Yield the hits with their evidence, or the reason why there are none."""
     hits = result.get("hits", [])
-    own = [hit for hit in hits if not hit.get("beside")]
-    listed = hits if explain or not own else own
-    for place, hit in enumerate(listed, 1):
+    for place, hit in enumerate(hits, 1):
         yield from _hit(place, hit, explain=explain)
-    if more := len(hits) - len(listed):
-        yield f"{more} more {'was' if more == 1 else 'were'} said around these; --explain shows all."
     if not hits:
         yield f"Nothing recalled: {_why_empty(result)}."
     if explain:
@@ -37,8 +33,6 @@ def _explanation(result: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield f"{result.get('tokens', 0)} tokens in {len(result.get('hits', []))} hits"
     yield f"filtered: {_filtered(result) or 'nothing'}"
-    if time := result.get("time"):
-        yield f"time: {time}"
     steps = result.get("milliseconds", {})
     spent = ", ".join(f"{step} {value:.1f}" for step, value in steps.items())
     yield f"milliseconds: {spent}; together {sum(steps.values()):.1f}"

@@ -135,10 +135,6 @@ def _results(visit: Visit, answer: Mapping[str, Any]) -> Html:
     most = max(
         (sum(map(abs, hit.get("parts", {}).values())) for hit in hits), default=1
     )
-    own, neighbouring = (
-        [_hit(hit, most or 1) for hit in hits if bool(hit.get("beside")) is around]
-        for around in (False, True)
-    )
     number = f"{len(hits)} hit{'s' * (len(hits) != 1)}, {answer['tokens']:,} tokens"
     incomplete = not answer.get("complete", True)
     return join(
@@ -146,9 +142,7 @@ def _results(visit: Visit, answer: Mapping[str, Any]) -> Html:
         tag("p", "The index is not ready yet; there may be more.")
         if incomplete
         else None,
-        tag("ol", *own, class_="entries") if own else None,
-        tag("h2", "Said around these") if own and neighbouring else None,
-        tag("ol", *neighbouring, class_="entries") if neighbouring else None,
+        tag("ol", *(_hit(hit, most or 1) for hit in hits), class_="entries"),
         _filtered(answer),
         _same_elsewhere(visit),
     )

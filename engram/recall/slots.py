@@ -1,0 +1,77 @@
+"""The facts that give the value which a question asks for, looked up (row E5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engram.core import ranking
+from engram.core.language.state_subjects import USER, names_same
+from engram.core.language.states import state_asked_for
+from engram.core.text import normalise
+from engram.recall.visibility import recallable
+
+if TYPE_CHECKING:
+    from engram.core.language.states import State
+    from engram.recall.candidates import RankedCandidates
+    from engram.recall.request import RecallSearch
+
+_NEAR = {
+    "job": "employer",
+    "employer": "job",
+    "address": "home",
+    "dose": "medication",
+    "illness": "medication",
+    "eats": "diet",
+}
+"""The attribute that answers if the value of the requested one is unknown."""
+
+
+def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandidates:
+    """Put the facts first that give the attribute for which the question asks.
+
+    They gain the weight `answers`, in the score and in what they score by themselves.
+    """
+    words = frozenset(
+        word
+        for name in search.sources.names.owner_names()
+        for word in normalise(name).split()
+    )
+    wanted = state_asked_for(search.question.text, words)
+    if wanted is None or wanted.over or "fact" not in search.request.kinds:
+        return candidates
+    kind, _, rest = wanted.attribute.partition(" ")
+    keys = _keys(search, wanted, wanted.attribute, words)
+    if not keys and kind in _NEAR:
+        keys = _keys(search, wanted, f"{_NEAR[kind]} {rest}".strip(), words)
+    units = recallable(search.index, keys, search.request, Counter())
+    if not units:
+        return candidates
+
+    slots = {slot.key: slot for slot in candidates.slots}
+    best = max((slot.own for slot in slots.values()), default=0.0) or 1.0
+    gain = search.settings.policy.recall.answers
+    for key in units:
+        slot = slots.get(key) or ranking.RankedSlot(key, 0.0, {})
+        slots[key] = ranking.RankedSlot(
+            key, slot.score + gain, {**slot.parts, "answers": gain}, slot.own + best, 1
+        )
+    ordered = sorted(slots.values(), key=lambda slot: (-slot.score, slot.key))
+    return replace(candidates, slots=ordered, units={**candidates.units, **units})
+
+
+def _keys(
+    search: RecallSearch, wanted: State, attribute: str, own: frozenset[str]
+) -> list[str]:
+    """Return the ids of the facts about the subject that the question names."""
+    related = search.question.names
+    found = []
+    for key, subject in search.index.catalog.in_slot(attribute):
+        told = tuple(subject.split())
+        same = names_same(told, wanted.subject)
+        if wanted.subject == (USER,):
+            same = same or own.issuperset(told)
+        if same or related.issuperset(told):
+            found.append(key)
+    return found

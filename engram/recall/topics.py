@@ -1,0 +1,170 @@
+"""The newest of a topic first, and what is over below what replaced it (law 7).
+
+Of the leading hits, those nearly as good as the best, the newest is shown first: it
+tells the present state. The others follow, marked as said before. A question about the
+past keeps the order of relevance. What is over ranks below what replaced it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engram.core.categories import category_of
+from engram.core.records import Fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from engram.core.ranking import RankedSlot
+    from engram.index.bm25 import UnitOrigin
+    from engram.index.catalog import Catalog
+    from engram.index.database import Unit
+    from engram.recall.candidates import RankedCandidates
+    from engram.recall.request import RecallSearch
+
+
+ENDED = ("superseded", "invalidated")
+"""Statuses of facts that are over."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastState:
+    """The end of a unit's state at `until`.
+
+    `successor` is the key of the unit that replaces it, or ''. `certain` is false for
+    the note of a user that a later statement contradicts.
+    """
+
+    until: datetime | None
+    successor: str = ""
+    certain: bool = True
+
+
+def with_newest_first(
+    search: RecallSearch, candidates: RankedCandidates
+) -> tuple[RankedCandidates, frozenset[str]]:
+    """Put the candidates on the topic first, newest first; return the earlier ones.
+
+    On the topic are the best `leading` candidates whose own words and meaning score at
+    least the share `topic` of the best, told by the user, or by the speaker of the best
+    one in a group. The keys returned are those told before the newest. The other presets
+    have a weight of their own for recency.
+    """
+    policy, slots = search.settings.policy.recall, candidates.slots
+    is_balanced = search.request.preset == "balanced"
+    if not slots or not is_balanced or search.question.about_past:
+        return candidates, frozenset()
+
+    least = policy.topic * max(slot.own for slot in slots)
+    near = [slot for slot in slots if slot.own >= least > 0 and not _is_doubted(slot)]
+    near = sorted(near, key=lambda slot: (-slot.own, slot.key))[: policy.leading]
+    origins = search.index.lexical.origins([slot.key for slot in near])
+    topic = [
+        slot
+        for slot in _of_one_voice(near, origins, candidates.units)
+        if not _is_ahead(candidates.units.get(slot.key), search.request.now)
+    ]
+    if not topic:
+        return candidates, frozenset()
+
+    topic.sort(key=lambda slot: (-origins[slot.key].when, -slot.score))
+    on_topic = {slot.key for slot in topic}
+    rest = [slot for slot in slots if slot.key not in on_topic]
+    least = rest[0].score if rest else 0.0
+    scores = sorted((max(least, slot.score) for slot in topic), reverse=True)
+    first = list(map(_at_score, topic, scores))
+    last = origins[topic[0].key].when
+    earlier = {key for key in on_topic if origins[key].when < last}
+    return replace(candidates, slots=[*first, *rest]), frozenset(earlier)
+
+
+def _is_doubted(slot: RankedSlot) -> bool:
+    """Return whether a slot is a stale, archived or disputed memory (`C28`)."""
+    return slot.parts.get("nudge", 0.0) <= _DOUBT
+
+
+_DOUBT = -0.05
+"""Nudge of a memory that is doubted; a mere candidate has a smaller one."""
+
+
+def _is_ahead(unit: Unit | None, now: datetime) -> bool:
+    """Return whether a unit tells a state that has not begun yet.
+
+    An event or a promise of a later day is told as it stands now.
+    """
+    if not isinstance(unit, Fact) or unit.kind == "episode":
+        return False
+    if unit.valid_from is None or category_of(unit.category).promise:
+        return False
+    return unit.valid_from > now
+
+
+def _of_one_voice(
+    slots: Sequence[RankedSlot],
+    origins: Mapping[str, UnitOrigin],
+    units: Mapping[str, Unit],
+) -> list[RankedSlot]:
+    """Return the slots that the user told, about the same subjects as the first one."""
+    told = [slot for slot in slots if slot.key in origins]
+    told = [slot for slot in told if origins[slot.key].role in {"", "user"}]
+    if not told:
+        return []
+    speaker = origins[told[0].key].speaker
+    about = _about(units.get(told[0].key))
+    return [
+        slot
+        for slot in told
+        if origins[slot.key].speaker == speaker
+        and (not about or about & (_about(units.get(slot.key)) or about))
+    ]
+
+
+def _about(unit: Unit | None) -> frozenset[str]:
+    return frozenset(unit.about) if isinstance(unit, Fact) else frozenset()
+
+
+def past_states(
+    catalog: Catalog, keys: Iterable[str], now: datetime
+) -> dict[str, PastState]:
+    """Return the units that are over: turns, and memories that a question doubts.
+
+    A turn is over if ended facts rest on it and no active one. A memory is probably
+    over if the user was asked whether a newer one replaced it.
+    """
+    found: dict[str, PastState] = {}
+    for key, facts in catalog.resting_on(list(keys)).items():
+        ended = [fact for fact in facts if _is_over(fact, now)]
+        if case := next((one for one in facts if _asks_whether_over(one, key)), None):
+            newer = catalog.unit(case.derived_from[0])
+            if isinstance(newer, Fact) and not _is_ahead(newer, now):
+                found[key] = PastState(case.created, newer.id, certain=False)
+        elif "#^" in key and ended and not _any_active(facts, ended):
+            last = max(ended, key=lambda fact: (fact.valid_until or now, fact.id))
+            successor = last.superseded_by[-1] if last.superseded_by else ""
+            found[key] = PastState(last.valid_until, successor)
+    return found
+
+
+def _any_active(facts: Iterable[Fact], ended: Sequence[Fact]) -> bool:
+    return any(fact.status == "active" and fact not in ended for fact in facts)
+
+
+def _asks_whether_over(case: Fact, memory: str) -> bool:
+    """Return whether a note asks if a memory, the older of two, is over."""
+    is_open = case.status == "review" and case.kind == "review"
+    return is_open and case.derived_from[1:] == (memory,)
+
+
+def _is_over(fact: Fact, now: datetime) -> bool:
+    ended = fact.valid_until is not None and fact.valid_until <= now
+    return fact.status in ENDED or (fact.status == "active" and ended)
+
+
+def _at_score(slot: RankedSlot, score: float) -> RankedSlot:
+    if score == slot.score:
+        return slot
+    return slot._replace(
+        score=score, parts={**dict(slot.parts), "newest": score - slot.score}
+    )
