@@ -83,7 +83,9 @@ def candidate_fact(
     """
     turn = source.turn
     source_class = trust.source_class(turn)
-    category = trust.permitted_category(candidate.category, source_class)
+    category = category_of(candidate.category).name
+    if source_class != "assistant":  # which may promise something itself (`E16`)
+        category = trust.permitted_category(category, source_class)
     kind = _kind(candidate, category)
     confidence = round(
         trust.cap_confidence(candidate.confidence, source_class, policy.trust), 2

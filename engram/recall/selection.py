@@ -154,7 +154,7 @@ class _Page:
             return self.policy.assistant_tokens
         if hit.said:
             without = self._cost(formatting.line_without_said(hit))
-            return min(self.policy.hit_tokens, without + self.policy.assistant_tokens)
+            return without + self.policy.hit_tokens
         return self.policy.hit_tokens
 
     def _cut(self, hit: SearchHit, limit: int) -> tuple[SearchHit, int]:

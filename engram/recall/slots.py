@@ -32,6 +32,7 @@ def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandi
     """Put the facts first that give the attribute for which the question asks.
 
     They gain the weight `answers`, in the score and in what they score by themselves.
+    Facts that give it for the user are left out if another subject is meant.
     """
     words = frozenset(
         word
@@ -42,12 +43,14 @@ def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandi
     if wanted is None or wanted.over or "fact" not in search.request.kinds:
         return candidates
     kind, _, rest = wanted.attribute.partition(" ")
-    keys = _keys(search, wanted, wanted.attribute, words)
+    keys, others = _in_slot(search, wanted, wanted.attribute, words)
     if not keys and kind in _NEAR:
-        keys = _keys(search, wanted, f"{_NEAR[kind]} {rest}".strip(), words)
+        near = f"{_NEAR[kind]} {rest}".strip()
+        keys, others = _in_slot(search, wanted, near, words)
+    candidates = replace(
+        candidates, slots=[slot for slot in candidates.slots if slot.key not in others]
+    )
     units = recallable(search.index, keys, search.request, Counter())
-    if not units:
-        return candidates
 
     slots = {slot.key: slot for slot in candidates.slots}
     best = max((slot.own for slot in slots.values()), default=0.0) or 1.0
@@ -61,17 +64,24 @@ def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandi
     return replace(candidates, slots=ordered, units={**candidates.units, **units})
 
 
-def _keys(
+def _in_slot(
     search: RecallSearch, wanted: State, attribute: str, own: frozenset[str]
-) -> list[str]:
-    """Return the ids of the facts about the subject that the question names."""
-    related = search.question.names
-    found = []
+) -> tuple[list[str], frozenset[str]]:
+    """Return the facts about the subject of the question, and others about the user.
+
+    The age of the user does not answer the question for the age of their mother.
+    """
+    found: list[str] = []
+    others: list[str] = []
     for key, subject in search.index.catalog.in_slot(attribute):
         told = tuple(subject.split())
-        same = names_same(told, wanted.subject)
+        of_user = told == (USER,) or own.issuperset(told)
         if wanted.subject == (USER,):
-            same = same or own.issuperset(told)
-        if same or related.issuperset(told):
+            same = of_user
+        else:
+            same = names_same(told, wanted.subject)
+        if same or search.question.names.issuperset(told):
             found.append(key)
-    return found
+        elif of_user:
+            others.append(key)
+    return found, frozenset(others)

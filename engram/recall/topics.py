@@ -138,7 +138,8 @@ def past_states(
         ended = [fact for fact in facts if _is_over(fact, now)]
         if case := next((one for one in facts if _asks_whether_over(one, key)), None):
             newer = catalog.unit(case.derived_from[0])
-            if isinstance(newer, Fact) and not _is_ahead(newer, now):
+            is_active = isinstance(newer, Fact) and newer.status == "active"
+            if isinstance(newer, Fact) and is_active and not _is_ahead(newer, now):
                 found[key] = PastState(case.created, newer.id, certain=False)
         elif "#^" in key and ended and not _any_active(facts, ended):
             last = max(ended, key=lambda fact: (fact.valid_until or now, fact.id))
