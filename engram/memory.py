@@ -290,7 +290,6 @@ class VaultMemory:
             distiller=distiller,
             reconciler=self.reconciler,
             commits=self.commits,
-            filed_memories=schedule,
         )
         maintenance = Maintenance(
             self.note_writer,

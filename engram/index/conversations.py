@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 from engram.core.markdown import read_block
 from engram.core.records import REMEMBERED, FiledTurn
 from engram.core.sessions import (
-    SPINE_FILE,
     STATE_FILE,
     SUMMARY_KEYS,
     SessionView,
@@ -56,18 +55,12 @@ class SessionReader:
         return self.settings.model is not None
 
     def due(self, now: datetime) -> list[str]:
-        """Return the paths of the sessions to summarise now, latest first.
-
-        The path of the persona summary is included if it is due.
-        """
-        found = [
+        """Return the paths of the sessions to summarise now, latest first."""
+        return [
             path
             for path, progress in self._progress().items()
             if self._due(progress, now)
         ]
-        known = frontmatter.read(self.read(SPINE_FILE)).keys.get("messages")
-        since = sum(self.messages().values()) - (known if type(known) is int else 0)
-        return [*found, *([SPINE_FILE] if since >= self.policy.spine_turns else [])]
 
     def next_over(self, now: datetime) -> datetime | None:
         """Return when the next session will be over (row E10), or None."""
@@ -80,14 +73,9 @@ class SessionReader:
     def view(self, now: datetime) -> tuple[SessionView, ...]:
         """Return the sessions to summarise now, limited to the number of one run."""
         waiting = self._waiting()
-        paths = [
-            path
-            for path, progress in self._progress().items()
-            if self._due(progress, now)
-        ]
         talks = (
             self.stretch(path, waiting.get(path, []))
-            for path in paths[: self.policy.together]
+            for path in self.due(now)[: self.policy.together]
         )
         return tuple(talk for talk in talks if talk)
 

@@ -85,22 +85,19 @@ class MaintenanceLoop:
             raise BadRequestError(message, fix=f"Use: {names}.")
         report = self._run(known, dry_run=dry_run, only=only)
         if not dry_run and only is None:
-            self._record_run(known, report)
+            self._record_run(known, None, report)
         return report.as_json()
 
-    def tend(self, *, busy: bool) -> list[Report]:
+    def tend(self) -> list[Report]:
         """Make the due runs and return their reports; failures go to `health`.
 
-        With `busy`, while turns wait to be distilled, a light run waits. Session
-        summaries wait for a while after a model failed on them.
+        Session summaries wait for a while after a model failed on them.
         """
         reports = []
-        for cadence, _why in self.as_writer(self._due):
-            if busy and cadence == "light":
-                continue
-            report = self._run(cadence, is_due=True)
+        for cadence, only in self.as_writer(self._due):
+            report = self._run(cadence, only=only, is_due=True)
             reports.append(report)
-            self._record_run(cadence, report)
+            self._record_run(cadence, only, report)
         return reports
 
     def next_due(self) -> datetime:
@@ -114,14 +111,14 @@ class MaintenanceLoop:
             return now
         times = [
             self.schedule.next(now),
-            self.schedule.light_after(now),
+            self.schedule.edits_follow,
             self.maintenance.snapshot.talks.next_over(now),
             self._sessions_after if self._sessions_after > now else None,
         ]
         return min(when for when in times if when)
 
-    def _due(self) -> list[tuple[Cadence, str]]:
-        """Return the cadences that are due, each with the reason."""
+    def _due(self) -> list[tuple[Cadence, str | None]]:
+        """Return the cadences that are due; `redate` is due alone after edits."""
         now = self.clock()
         ready = (
             now >= self._sessions_after
@@ -129,12 +126,23 @@ class MaintenanceLoop:
             and not self.maintenance.freeze.reason()
         )
         sessions = len(self.maintenance.snapshot.talks.due(now)) if ready else 0
-        return self.schedule.due(now, sessions)
+        due: list[tuple[Cadence, str | None]] = [
+            (cadence, None) for cadence, _ in self.schedule.due(now, sessions)
+        ]
+        follow = self.schedule.edits_follow
+        if follow and follow <= now and ("nightly", None) not in due:
+            due.append(("nightly", "redate"))
+        return due
 
-    def _record_run(self, cadence: Cadence, report: Report) -> None:
-        """Record that a run was made; a frozen run remains due."""
-        if not report.frozen:
-            self.as_writer(partial(self.schedule.record_run, cadence, self.clock()))
+    def _record_run(self, cadence: Cadence, only: str | None, report: Report) -> None:
+        """Record that a run was made; a frozen or stopped run remains due."""
+        if report.frozen:
+            return
+        if only:
+            record = self.schedule.record_redate
+        else:
+            record = partial(self.schedule.record_run, cadence)
+        self.as_writer(lambda: record(self.clock()))
 
     def _run(
         self,
@@ -175,7 +183,7 @@ class MaintenanceLoop:
         """
         try:
             self.entity_removal.tidy(self.clock())
-            failures = self.maintenance.run("light", only="cleanup").failures
+            failures = self.maintenance.run("nightly", only="cleanup").failures
         except EngramError as fault:
             failures = {"cleanup": str(fault)}
         if failures:

@@ -355,7 +355,7 @@ class Maintenance:
                 Forgetting(self.note_writer).unbury(filter(None, found), now)
             if is_filing:
                 self._settle_filing(now, writes, why)
-                failures |= self.run("light", only="merge").failures
+                failures |= self.run("nightly", only="merge").failures
             failures |= self.run_writer.record(run, "undo", now, actions, failures)
             self.history.mark_finished(run)
             failures |= self.run_writer.commit(run, f"undo {recorded.run}", writes)

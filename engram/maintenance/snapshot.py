@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engram.core import todos, trust
+from engram.core import trust
 from engram.core.records import FiledTurn
-from engram.core.sessions import SPINE_FILE, is_closed
 from engram.errors import EngramError, NotFoundError
 from engram.index.conversations import SessionReader
 from engram.llm.answers import AnswerCache
@@ -78,20 +77,21 @@ class Snapshot(VaultReader):
     def view(self, now: datetime, cadence: Cadence | None = None) -> PassView:
         """Return the view of the passes at `now`.
 
-        A light or talk run gets no vectors and sources, which decay needs. If no
-        conversation has ended, a talk run gets only promises.
+        A talk run follows turns, so it gets only promises and the memories from the
+        conversations that it is about, without vectors and sources.
         """
-        whole = cadence not in {"light", "talk"}
+        whole = cadence != "talk"
         telling = cadence in {"talk", "nightly"}
         talks = self.talks.view(now) if telling else ()
-        gap = self.settings.policy.buffer.session_gap_minutes
-        few = cadence == "talk" and not any(
-            is_closed(talk.progress, now, gap) for talk in talks
-        )
-        few = few and SPINE_FILE not in self.talks.due(now)
-        facts = self.index.catalog.facts(*(todos.PROMISE_MARKERS if few else ()))
-        if not few:
+        catalog = self.index.catalog
+        if whole:
+            facts = catalog.facts()
             self.neighbour_cache.follow(facts)
+        else:
+            told = catalog.facts_of_conversations([talk.stem for talk in talks])
+            facts = list(
+                {fact.id: fact for fact in (*catalog.promises(), *told)}.values()
+            )
         self.usage_tracker.record_first_met(
             facts, self.note_writer.creation_times(), now, self.settings.zone
         )
@@ -112,7 +112,6 @@ class Snapshot(VaultReader):
             logs=(ACTIONS, RUNS),
             answers=self.answers,
             stored=semantic.storage(self.index.lexical) if whole and semantic else {},
-            whole=whole,
             tombstones=self.index.tombstones.keys,
             forgotten=self.index.tombstones.forgotten,
             restored=self.index.tombstones.restored,

@@ -74,32 +74,30 @@ def test_what_is_due_is_done_and_not_done_again(keeping, clock):
     is made up for by one run.
     """
     maintenance_loop = keeping.memory.maintenance_loop
-    assert [report.name for report in maintenance_loop.tend(busy=False)] == [
+    assert [report.name for report in maintenance_loop.tend()] == [
         "nightly",
         "weekly",
     ]
-    assert maintenance_loop.tend(busy=False) == []
+    assert maintenance_loop.tend() == []
     for _ in range(3):
         maintenance_loop.schedule.filed(1)
-    assert maintenance_loop.tend(busy=True) == []
-    assert [report.name for report in maintenance_loop.tend(busy=False)] == ["light"]
+    assert maintenance_loop.tend() == []
+    assert [report.name for report in maintenance_loop.tend()] == ["light"]
     clock.advance(days=3)
-    assert [report.name for report in maintenance_loop.tend(busy=False)] == [
+    assert [report.name for report in maintenance_loop.tend()] == [
         "nightly",
         "weekly",
     ]
-    assert maintenance_loop.tend(busy=False) == []
+    assert maintenance_loop.tend() == []
 
 
 # row: X6
 def test_what_is_due_outlives_the_process(opened, clock):
-    opened().maintenance_loop.tend(busy=False)
+    opened().maintenance_loop.tend()
     again = opened()
-    assert again.maintenance_loop.tend(busy=False) == []
+    assert again.maintenance_loop.tend() == []
     clock.advance(days=1)
-    assert [report.name for report in opened().maintenance_loop.tend(busy=False)] == [
-        "nightly"
-    ]
+    assert [report.name for report in opened().maintenance_loop.tend()] == ["nightly"]
 
 
 def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
@@ -110,13 +108,14 @@ def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
         keeping.memory.call("consolidate", {})["frozen"]
         == "many notes vanished at once"
     )
-    assert [
-        report.frozen for report in keeping.memory.maintenance_loop.tend(busy=False)
-    ] == ["many notes vanished at once"] * 2
+    assert [report.frozen for report in keeping.memory.maintenance_loop.tend()] == [
+        "many notes vanished at once"
+    ] * 2
     keeping.memory.health.clear("frozen")
-    assert [
-        report.name for report in keeping.memory.maintenance_loop.tend(busy=False)
-    ] == ["nightly", "weekly"]
+    assert [report.name for report in keeping.memory.maintenance_loop.tend()] == [
+        "nightly",
+        "weekly",
+    ]
 
 
 # row: B3

@@ -307,7 +307,7 @@ def test_a_description_waits_for_others_unless_a_person_asks(told, fake, clock):
     plant(told, *ANNA[:3])
 
     def described():
-        told.memory.maintenance_loop.tend(busy=False)
+        told.memory.maintenance_loop.tend()
         return [task_of(body) for body in fake.asked].count("describe")
 
     assert described() == 0

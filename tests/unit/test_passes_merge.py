@@ -608,12 +608,12 @@ def test_a_pair_that_was_judged_is_asked_about_again_only_when_one_says_somethin
 # row: C12
 def test_light_runs_keep_ten_minutes_apart(keeping, clock):
     maintenance_loop = keeping.memory.maintenance_loop
-    maintenance_loop.tend(busy=False)
+    maintenance_loop.tend()
     for minutes, runs in ((0, ["light"]), (9, []), (1, ["light"])):
         clock.advance(minutes=minutes)
         for _ in range(3):
             maintenance_loop.schedule.filed(0)
-        assert [report.name for report in maintenance_loop.tend(busy=False)] == runs
+        assert [report.name for report in maintenance_loop.tend()] == runs
 
 
 # row: A28

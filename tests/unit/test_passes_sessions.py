@@ -123,7 +123,7 @@ def conversation(text):
 def tend(memory):
     return [
         report.name
-        for report in memory.maintenance_loop.tend(busy=False)
+        for report in memory.maintenance_loop.tend()
         if report.name == "talk"
     ]
 
@@ -387,7 +387,7 @@ def test_what_a_person_wrote_into_a_summary_stays(told, clock, where):
     clock.advance(minutes=-31)
     say(told, STORY[4], start=4)
     clock.advance(minutes=31)
-    told.maintenance_loop.tend(busy=False)
+    told.maintenance_loop.tend()
     assert keys(talk(told))["summarised"] == 5
     assert talk(told).count("We plan") == 1
 
@@ -404,10 +404,10 @@ def test_while_somebody_is_at_the_file_it_is_left_alone(opened, settings, clock)
     clock.now = datetime.now(UTC)
     path.write_text(path.read_text() + "\nA line of mine.\n")
     memory.files.rescan(None)
-    memory.maintenance_loop.tend(busy=False)
+    memory.maintenance_loop.tend()
     assert "summarised" not in talk(memory)
     clock.advance(minutes=2)
-    memory.maintenance_loop.tend(busy=False)
+    memory.maintenance_loop.tend()
     assert "summarised" in talk(memory)
     assert "A line of mine." in talk(memory)
 
@@ -488,7 +488,7 @@ def test_every_fifth_turn_of_the_user_makes_an_episode(told, clock):
     path.unlink()
     told.files.rescan(None)
     clock.advance(hours=1)
-    told.maintenance_loop.tend(busy=False)
+    told.maintenance_loop.tend()
     assert not list((told.settings.vault / "episodes").rglob("*.md"))
 
 
@@ -564,7 +564,7 @@ def test_the_spine_reaches_version_two(told):
     path = told.settings.vault / "spine.md"
     for number in range(4):
         say(told, *STORY, session=f"s{number}")
-        told.maintenance_loop.tend(busy=False)
+        told.maintenance_loop.tend()
         if number == 0:
             assert not path.exists()
         if number == 1:

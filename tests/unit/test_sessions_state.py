@@ -59,7 +59,7 @@ def work(memory):
     """What the daemon does whenever it looks."""
     for batch in memory.pipeline.due(memory.clock()):
         memory.pipeline.file(batch, memory.pipeline.distil(batch))
-    memory.maintenance_loop.tend(busy=memory.queue.is_busy())
+    memory.maintenance_loop.tend()
 
 
 def say(memory, text, session="trip", role="user", **more):
