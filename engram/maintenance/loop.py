@@ -17,6 +17,7 @@ from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
 from engram.maintenance.forecast import CURVE_POINTS
+from engram.maintenance.progress import RunInterruptedError
 from engram.maintenance.report import Action, Report
 from engram.maintenance.schedule import CADENCES
 from engram.pipeline.run_log import RUNS
@@ -66,6 +67,8 @@ class MaintenanceLoop:
         self.clock = clock
         self.as_writer = executor.run_as_writer
         self.model_place = executor.model_place
+        self._waiting_work = executor.waiting_work
+        self._given_up: Counter[Cadence] = Counter()
         self._one_run = threading.Lock()
         self._sessions_after = LONG_AGO
 
@@ -76,7 +79,8 @@ class MaintenanceLoop:
     ) -> dict[str, Any]:
         """Make a run, or its pass `only`; with `dry_run` return its plan.
 
-        A whole run counts as the scheduled one. Raises BadRequestError.
+        A whole run counts as the scheduled one; one that gave way to other work is
+        begun again. Raises BadRequestError.
         """
         known = next((one for one in CADENCES if one == cadence), None)
         if known is None:
@@ -84,6 +88,8 @@ class MaintenanceLoop:
             message = f"there is no cadence {cadence!r}"
             raise BadRequestError(message, fix=f"Use: {names}.")
         report = self._run(known, dry_run=dry_run, only=only)
+        while self._given_up[known] and not self._waiting_work(gives_way=False):
+            report = self._run(known, dry_run=dry_run, only=only)
         if not dry_run and only is None:
             self._record_run(known, None, report)
         return report.as_json()
@@ -158,16 +164,37 @@ class MaintenanceLoop:
         """
         with self._one_run:
             fault = ""
-            if self.settings.model:
-                fault = self._ask_model(cadence, only, may_wait=is_due)
-            report: Report = self.as_writer(
-                lambda: self.maintenance.run(cadence, dry_run=dry_run, only=only)
-            )
+            interruption = self._interruption(cadence)
+            try:
+                if self.settings.model:
+                    fault = self._ask_model(
+                        cadence, only, interruption, may_wait=is_due
+                    )
+                report: Report = self.as_writer(
+                    lambda: self.maintenance.run(
+                        cadence, dry_run=dry_run, only=only, interruption=interruption
+                    )
+                )
+            except RunInterruptedError as why:
+                self._given_up[cadence] += 1
+                now = self.clock()
+                return Report("", cadence, now, now, frozen=why.what, dry_run=dry_run)
+            self._given_up[cadence] = 0
             if cadence == "talk" and fault not in {"", UNREADABLE}:
                 seconds = self.settings.policy.model.retry_most_seconds
                 self._sessions_after = self.clock() + timedelta(seconds=seconds)
             self._report_health(report, fault)
             return report
+
+    def _interruption(self, cadence: Cadence) -> Callable[[], str]:
+        """Return a check that returns why a run must be given up now, or ''.
+
+        A run ends when the process stops. A run of the whole vault also gives way to
+        other work of the writer, but only a few times in a row.
+        """
+        most = self.settings.policy.consolidation.gives_way
+        gives_way = cadence != "talk" and self._given_up[cadence] < most
+        return partial(self._waiting_work, gives_way=gives_way)
 
     def _report_health(self, report: Report, fault: str) -> None:
         """Report the failures of a run until a run succeeds."""
@@ -192,7 +219,14 @@ class MaintenanceLoop:
 
     # -- questions ---------------------------------------------------------------------
 
-    def _ask_model(self, cadence: Cadence, only: str | None, *, may_wait: bool) -> str:
+    def _ask_model(
+        self,
+        cadence: Cadence,
+        only: str | None,
+        interruption: Callable[[], str],
+        *,
+        may_wait: bool,
+    ) -> str:
         """Have the questions of a run answered, as far as model and budget allow.
 
         Answers lead to further questions, so it asks in rounds, each question once.
@@ -203,7 +237,7 @@ class MaintenanceLoop:
         fault = ""
         for _ in range(policy.rounds):
             questions: Sequence[ModelQuestion] = self.as_writer(
-                lambda: self.maintenance.questions(cadence, only)
+                lambda: self.maintenance.questions(cadence, only, interruption)
             )
             fresh = [one for one in questions if one.key not in asked]
             if may_wait:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from engram.core.dedup import Neighbour
     from engram.core.records import Entity, Fact, Page
+    from engram.maintenance.progress import Progress
     from engram.maintenance.schedule import Cadence
     from engram.pipeline.compare import Comparison
     from engram.pipeline.entities import EntityWriter
@@ -41,6 +42,7 @@ _LINKED = frozenset({"archive", "facts", "entities", "review"})
 class Snapshot(VaultReader):
     """Reads one vault for the passes. For the writer thread.
 
+    Reads of which a pass makes many raise RunInterruptedError if the run must end.
     `answers` caches the answers of a model.
     """
 
@@ -50,8 +52,10 @@ class Snapshot(VaultReader):
         usage_tracker: UsageTracker,
         entity_writer: EntityWriter,
         comparison: Comparison,
+        progress: Progress,
     ) -> None:
         super().__init__()
+        self.progress = progress
         self.note_writer = note_writer
         self.neighbour_cache = NeighbourCache(comparison.neighbours)
         self.state_search = comparison.states
@@ -136,8 +140,17 @@ class Snapshot(VaultReader):
         """
         self._answer_failures[key] = why
 
+    def begin(self, pass_name: str) -> None:
+        """Record that a pass begins. Raises RunInterruptedError."""
+        self.progress.enter(pass_name)
+
+    def check(self) -> None:
+        """Raise RunInterruptedError if the run must be given up."""
+        self.progress.check()
+
     def near(self, fact: Fact) -> Sequence[Neighbour]:
         """Return the neighbours of a memory, from the cache."""
+        self.check()
         return self.neighbour_cache.near(fact)
 
     def same_state(self, fact: Fact) -> Sequence[Fact]:
@@ -145,6 +158,7 @@ class Snapshot(VaultReader):
 
         The results are cached until the index or the owner's names change.
         """
+        self.check()
         search = self.state_search
         mark = self.index.mark, search.name_words()
         if mark != self._same_state_mark:
@@ -189,6 +203,7 @@ class Snapshot(VaultReader):
                 {key for fact in facts for key in (fact.source, *fact.also) if key}
             )
             for start in range(0, len(keys), _CHUNK):
+                self.check()
                 self._voices |= self.index.voices(keys[start : start + _CHUNK])
         believed = {
             one: trust.trust(one, self.settings.policy.trust)
@@ -196,6 +211,7 @@ class Snapshot(VaultReader):
         }
         barred = {one: trust.restriction("core", one) for one in trust.SOURCE_CLASSES}
         births = self.note_writer.creation_times()
+        self.check()
         for fact in facts:
             source, foreign = self.said_by(fact, ask=False), fact.id not in births
             claim = self.note_writer.user_claim(fact) or (FOREIGN if foreign else None)
@@ -233,6 +249,7 @@ class Snapshot(VaultReader):
 
         Entity notes are cached by content hash.
         """
+        self.check()
         entity = self._entities.get(path)
         if entity is None:
             return self._page(path)
@@ -317,6 +334,7 @@ class Snapshot(VaultReader):
 
         Turns that are not cached are read from the index, unless `ask` is false.
         """
+        self.check()
         keys = (fact.source, *fact.also)
         if ask and (new := [key for key in keys if key and key not in self._voices]):
             self._voices |= self.index.voices(new)

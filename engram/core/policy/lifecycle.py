@@ -422,6 +422,14 @@ class LifecyclePolicy:
 class ConsolidationPolicy:
     """Maintenance runs, their logs and their undo history."""
 
+    gives_way: int = number(
+        5,
+        "times",
+        0,
+        1000,
+        "house",
+        "times in a row that a run of the whole vault is given up for other work",
+    )
     nightly_hour: int = number(
         3, "hour", 0, 23, "D9", "local hour of the nightly run", "consolidation.hour"
     )

@@ -77,6 +77,12 @@ class VaultReader:
         self.tally = TermCounts()
         self.terms = TermCache()
 
+    def begin(self, pass_name: str) -> None:
+        """Record that a pass begins; raise an error if the run must be given up."""
+
+    def check(self) -> None:
+        """Raise an error if the run must be given up; a pass calls it in long loops."""
+
     def read(self, path: str) -> bytes:  # noqa: ARG002
         """Return the bytes of a file of the vault, or b'' if there is none."""
         return b""
