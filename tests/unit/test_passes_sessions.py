@@ -564,7 +564,7 @@ def test_the_spine_reaches_version_two(told):
     path = told.settings.vault / "spine.md"
     for number in range(4):
         say(told, *STORY, session=f"s{number}")
-        told.maintenance_loop.tend()
+        told.call("consolidate", {"only": "spine"})
         if number == 0:
             assert not path.exists()
         if number == 1:
@@ -587,13 +587,13 @@ def test_the_spine_reaches_version_two(told):
 # row: X23
 def test_a_section_of_the_spine_that_a_person_wrote_stays(told):
     say(told, *STORY, *STORY, session="a")
-    tend(told)
+    told.call("consolidate", {"only": "spine"})
     path = told.settings.vault / "spine.md"
     path.write_text(
         path.read_text().replace("- lives by the sea", "- lives in the hills")
     )
     say(told, *STORY, *STORY, session="b")
-    tend(told)
+    told.call("consolidate", {"only": "spine"})
     assert keys(path.read_text())["version"] == 2
     assert "- lives in the hills" in path.read_text()
     assert "- lives by the sea" not in path.read_text()

@@ -418,7 +418,7 @@ def test_work_that_fails_stands_in_the_faults_until_it_succeeds(begin, tmp_path)
     maintenance_loop = sim._memory.maintenance_loop
     tend = maintenance_loop.tend
 
-    def broken(*, busy):
+    def broken():
         tried.append(sim.now)
         raise ValueError("x")
 
