@@ -778,3 +778,23 @@ def test_questions_wait_for_others_of_their_task_two_weeks_at_most(tmp_path):
     assert ready(again, 14, describe=2) == {"describe"}
     assert ready(again, 15, describe=2) == set()
     assert ready(again, -1, describe=2) == {"describe"}
+
+
+def test_a_run_after_a_turn_reads_as_much_in_a_larger_vault(keeping, clock):
+    """Its conversation, which is over, and promises; not the other memories."""
+
+    def read_after_a_turn(name):
+        turn = {"session": name, "text": f"My {name} is called Bella."}
+        keeping.memory.call("observe", {"turns": [turn]})
+        keeping.memory.call("flush", {})
+        clock.advance(minutes=31)
+        maintenance = keeping.memory.maintenance_loop.maintenance
+        view = maintenance.snapshot.view(clock(), "talk")
+        (report,) = keeping.memory.maintenance_loop.tend()
+        assert report.name == "talk"
+        return len(view.memories)
+
+    keeping.memory.maintenance_loop.tend()
+    few = read_after_a_turn("cat")
+    keeping.plant(*(keeping.made(f"Boat {n} is in dock {n}.") for n in range(300)))
+    assert read_after_a_turn("horse") == few == 1
