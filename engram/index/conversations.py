@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from engram.core.markdown import read_block
@@ -23,6 +24,7 @@ from engram.index import hiding
 from engram.index.database import SessionFile
 from engram.vault import frontmatter, sessions
 from engram.vault.disk import sha256
+from engram.vault.usage import device_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -59,16 +61,28 @@ class SessionReader:
         return [
             path
             for path, progress in self._progress().items()
-            if self._due(progress, now)
+            if self._is_own(path) and self._due(progress, now)
         ]
 
     def next_over(self, now: datetime) -> datetime | None:
         """Return when the next session will be over (row E10), or None."""
         gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
         ends = [
-            progress.ended + gap + _INSTANT for progress in self._progress().values()
+            progress.ended + gap + _INSTANT
+            for path, progress in self._progress().items()
+            if self._is_own(path)
         ]
         return min((end for end in ends if end > now), default=None)
+
+    def _is_own(self, path: str) -> bool:
+        """Return whether a file is summarised here: another device does so for its own."""
+        stem = stem_of(path)
+        written_by = sessions.device_in(stem)
+        return not written_by or sessions.is_written_by(stem, self._device)
+
+    @cached_property
+    def _device(self) -> str:
+        return device_of(self.settings.state)
 
     def view(self, now: datetime) -> tuple[SessionView, ...]:
         """Return the sessions to summarise now, limited to the number of one run."""

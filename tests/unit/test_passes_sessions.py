@@ -479,8 +479,8 @@ def test_every_fifth_turn_of_the_user_makes_an_episode(told, clock):
     assert read.body.strip() == "The user told of a move to Porto with Vera."
     assert (read.keys["origin"], read.keys["kind"]) == ("consolidation", "episode")
     assert read.keys["source"] == [
-        "[[2026-11-20-porto#^t1]]",
-        "[[2026-11-20-porto#^t9]]",
+        "[[2026-11-20-porto_a1b2c3#^t1]]",
+        "[[2026-11-20-porto_a1b2c3#^t9]]",
     ]
     assert {
         path.name for path in (told.settings.vault / "facts").rglob("*.md")
@@ -522,8 +522,8 @@ def test_a_long_conversation_tells_four_episodes_in_one_call_before_it_ends(
     tend(told)
     (fifth,) = set((told.settings.vault / "episodes").rglob("*.md")) - set(told_so_far)
     assert frontmatter.read(fifth.read_bytes()).keys["source"] == [
-        "[[2026-11-20-porto#^t21]]",
-        "[[2026-11-20-porto#^t25]]",
+        "[[2026-11-20-porto_a1b2c3#^t21]]",
+        "[[2026-11-20-porto_a1b2c3#^t25]]",
     ]
     assert keys(talk(told))["episodes"] == 5
 
