@@ -183,7 +183,7 @@ def test_half_an_hour_of_silence_opens_a_new_session_file(memory):
     stems = {path.stem for path in notes(memory, "sessions")}
     assert stems == {
         "2026-11-20-coffee-plans_a1b2c3",
-        "2026-11-20-coffee-plans_012345-2",
+        "2026-11-20-coffee-plans_a1b2c3-2",
     }
 
 
