@@ -342,7 +342,7 @@ def migrated(dsn: str, folder: Path) -> None:
 def rested(load: Load, ports: Sequence[int]) -> None:
     """Make the first runs of each vault, which would be due meanwhile."""
     for number, name in enumerate(load.names):
-        for cadence in ("light", "nightly", "weekly"):
+        for cadence in ("nightly", "weekly"):
             port = ports[number % len(ports)]
             body = {"cadence": cadence}
             ask(port, load.fleet.tokens[name], "/v1/consolidate", body)

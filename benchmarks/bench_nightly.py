@@ -1,7 +1,8 @@
 """A nightly run beside a parse of the whole vault, where nothing is due and where one
-memory in a hundred is.
+memory in a hundred is; and a turn with the run after it, which must not depend on the
+size of the vault.
 
-    python benchmarks/bench_nightly.py [MEMORIES ...]        (default: 1000 10000)
+    python benchmarks/bench_nightly.py [MEMORIES ...]  (default: 1000 10000 40000)
 
 What each row means is in README.md beside this file.
 """
@@ -37,12 +38,13 @@ NIGHT = datetime(2026, 11, 20, 2, tzinfo=UTC)
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 DUE = 100
 """One memory in so many is due the night after; protected ones stay."""
+TURN = "a turn and its run"
 TOLD = 5
 """Memories that one conversation gave."""
 
 
 def main() -> None:
-    sizes = [int(word) for word in sys.argv[1:]] or [1000, 10000]
+    sizes = [int(word) for word in sys.argv[1:]] or [1000, 10000, 40000]
     spent: dict[str, list[tuple[int, float]]] = {}
     print(headline())
     for size in sizes:
@@ -55,6 +57,10 @@ def main() -> None:
     for what, ((few, begin), *_, (many, end)) in (
         (what, pairs) for what, pairs in spent.items() if len(pairs) > 1
     ):
+        if what == TURN:
+            told = f"{end * 1e3:.0f} ms", f"of {few:,} {begin * 1e3:.0f} ms"
+            print(Row(f"{what}, in all", f"{many:,}", *told, end / begin, 2.0))
+            continue
         figure = end / many / (begin / few)
         each = f"{end / many * 1e6:.0f} µs", f"of {few:,} {begin / few * 1e6:.0f} µs"
         print(Row(f"{what}, for each", f"{many:,}", *each, figure, 1.5))
@@ -154,8 +160,8 @@ def written(path: Path, raw: bytes) -> None:
 
 
 def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
-    """Both rows of the vault `root`: the CPU of a night that finds nothing, the time of
-    one that archives.
+    """The rows of the vault `root`: the CPU of a night that finds nothing, the time of
+    one that archives, the CPU of a turn with the run after it.
     """
     paths = sorted(
         f"{folder}/{name}"
@@ -203,6 +209,17 @@ def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
         yield ratio(
             "night, 1 % due", f"{size:,}", busy, ("read+hash+parse", parsed), 1.5
         )
+        turns = []
+        for number in range(6):  # the first one compiles patterns
+
+            def say(number: int = number) -> None:
+                turn = {"session": f"m{number}", "text": f"I live in Oslo {number}."}
+                memory.call("observe", {"turns": [turn]})
+                memory.call("flush", {})
+                order.run("talk")
+
+            turns.append(seconds_of(say, time.process_time))
+        yield ratio(TURN, f"{size:,}", min(turns[1:]), ("read+hash+parse", parsed), 1.0)
 
 
 if __name__ == "__main__":

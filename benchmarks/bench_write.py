@@ -118,7 +118,7 @@ def played(folder: Path, model: str | None = None) -> Played:
             _distil(memory)
         memory.pipeline.flush(background=True)
         _distil(memory)
-        memory.call("consolidate", {"cadence": "light", "only": "end_states"})
+        memory.call("consolidate", {"cadence": "nightly", "only": "end_states"})
     assert not memory.health.problems(), memory.health.problems()
     counts = memory.call("stats", {})
     assert not counts["waiting_turns"] + counts["parked_turns"], counts

@@ -63,7 +63,7 @@ VECTORS, DIMENSION = 1_000, 256
 MANY = {10: 16, 100: 16, 1_000: 8}
 """Vaults that one daemon has open; 3 of other sizes."""
 IDLE_SECONDS = 10.0
-CADENCES = ("light", "nightly", "weekly")
+CADENCES = ("nightly", "weekly")
 ASKED, SAID = 40, 20
 """Requests to each vault through the daemon."""
 

@@ -90,7 +90,6 @@ COSTS: tuple[tuple[str, Callable[[Mapping[str, Any]], str]], ...] = (
     ("inside a process, CPU ms", lambda one: two(one["recall"])),
     ("through the daemon, CPU ms", lambda one: two(one["daemon"]["recall"])),
     ("**a run** in the night after, CPU ms", lambda one: two(one["nightly"])),
-    ("a light run, CPU ms", lambda one: two(one["light"])),
     ("a weekly run, CPU ms", lambda one: two(one["weekly"])),
 )
 """Pairs of CPU times are those of engram and of PostgreSQL."""

@@ -273,8 +273,7 @@ class Life:
 
     def _flush(self, _anything: object) -> None:
         self._call("flush")
-        for cadence in ("talk", "light"):
-            self._call("consolidate", cadence=cadence)
+        self._call("consolidate", cadence="talk")
 
     def _label(self, name: str) -> None:
         self._labels[name] = self._hashes(self.event.get("glob", "**/*.md"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 STAGES = ("core", "active", "validated", "candidate", "stale")
 OVER = ("superseded", "invalidated", "forgotten", "pruned")
-CADENCES = ("talk", "light", "nightly", "weekly")
+CADENCES = ("talk", "nightly", "weekly")
 COLOURS = {
     "core": "#1b5e3a",
     "active": "#2f8f5b",

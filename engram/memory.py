@@ -251,14 +251,13 @@ class VaultMemory:
             partial(intake.check_owned, self.store),
             self.store.fence,
         )
+        device = device_of(settings.state)
         self.intake = intake.Intake(
-            self.journal, self.index, settings, self.health, self.vault
+            self.journal, self.index, settings, self.health, self.vault, device
         )
         self.queue = self.intake.queue
         self.note_writer = NoteWriter(self.vault, self.index, settings, self.health)
-        usage_log = UsageLog(
-            self.vault, device_of(settings.state), settings.policy.usage
-        )
+        usage_log = UsageLog(self.vault, device, settings.policy.usage)
         self.usage_tracker = UsageTracker(usage_log, self.index, settings.policy)
         self.reconciler = Reconciler(self.note_writer, self.usage_tracker)
         entity_writer = self.reconciler.entity_writer
@@ -290,7 +289,6 @@ class VaultMemory:
             distiller=distiller,
             reconciler=self.reconciler,
             commits=self.commits,
-            filed_memories=schedule,
         )
         maintenance = Maintenance(
             self.note_writer,

@@ -237,6 +237,10 @@ class _Runner:
         """Run `job` at once: there is one thread."""
         return job()
 
+    def waiting_work(self, *, gives_way: bool) -> str:  # noqa: ARG002
+        """Return '': no other work waits, because there is one thread."""
+        return ""
+
     def model_place(self) -> AbstractContextManager[None]:
         """Return a context that never waits: there is one thread."""
         return nullcontext()

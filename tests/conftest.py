@@ -114,6 +114,15 @@ def clock():
     return Clock(datetime(2026, 11, 20, 20, 0, tzinfo=UTC))
 
 
+DEVICE = "a1b2c3d4e5f60718"
+
+
+def name_device(state):
+    """Give the device with this state folder the same name in each test."""
+    state.mkdir(parents=True, exist_ok=True)
+    (state / "device").write_text(DEVICE)
+
+
 @pytest.fixture
 def settings(tmp_path):
     """Settings for an empty vault with every folder below `tmp_path`."""
@@ -125,6 +134,7 @@ def settings(tmp_path):
     loaded = config.load(
         vault, {"ENGRAM_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     )
+    name_device(loaded.state)
     quiet = replace(loaded.policy, files=replace(loaded.policy.files, quiet_seconds=0))
     return replace(loaded, policy=quiet)
 

@@ -26,7 +26,7 @@ SESSION_PREFIX = "#^"
 """The prefix of the name of a conversation's strand; no link contains it."""
 
 _DAY = 86400.0
-_NOT_A_CONVERSATION = re.compile(rf"^[\d-]+{REMEMBERED}(?:-\d+)?$")
+_NOT_A_CONVERSATION = re.compile(rf"^[\d-]+{REMEMBERED}(?:_[0-9a-f]+)?(?:-\d+)?$")
 _CAUSE = re.compile(
     r"\b(?:because (?:of )?(?:this|that|it)|as a result|therefore|for (?:this|that) reason|that is why|which is why"
     r"|deshalb|deswegen|darum|c'est pourquoi|par conséquent|por eso|por lo tanto|per questo|por isso|daarom)\b"

@@ -219,8 +219,7 @@ class Background:
         if not self.memory.ready:
             return
         try:
-            busy = self.memory.queue.is_busy()
-            self.memory.maintenance_loop.tend(busy=busy)
+            self.memory.maintenance_loop.tend()
             # a memory that is used again gets its full vector back
             self.runner.embed()
         except Exception as fault:  # noqa: BLE001

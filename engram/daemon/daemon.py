@@ -169,6 +169,7 @@ class Daemon:
     def stop(self) -> None:
         """Stop within about `stop_seconds`; no acknowledged turn is lost."""
         last = time.monotonic() + self.policy.stop_seconds
+        self.threads.end_runs()
         self.server.stop()
         self._watch.stop()
         self.threads.stop_timers()

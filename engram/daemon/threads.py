@@ -162,6 +162,7 @@ class DaemonThreads:
         self._embedding_due = threading.Event()
         self._maintenance_due = threading.Event()
         self._stopping = False
+        self._runs_end = False
 
     # -- life --------------------------------------------------------------------------
 
@@ -175,6 +176,10 @@ class DaemonThreads:
         if self._embeds:
             self._start_thread("embed", self._embed, background)
         self._scheduler.start()
+
+    def end_runs(self) -> None:
+        """Give up the maintenance run that is being planned, and each later one."""
+        self._runs_end = True
 
     def stop_timers(self) -> None:
         """Stop all timers."""
@@ -204,6 +209,12 @@ class DaemonThreads:
         """Run `job` in the writer thread and return its result."""
         future: Future[T] = self.writer.submit("consolidate", job)
         return future.result()
+
+    def waiting_work(self, *, gives_way: bool) -> str:
+        """Return why a long job of the writer must end now, or ''."""
+        if self._runs_end:
+            return "the daemon is stopping"
+        return "other work waits" if gives_way and self.writer.waiting() else ""
 
     def model_place(self) -> AbstractContextManager[None]:
         """Return a context that occupies a place for a model call of this vault."""

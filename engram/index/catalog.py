@@ -26,7 +26,7 @@ from engram.core.trust import TurnSource, said_by_user
 from engram.core.turn_versions import base_id
 from engram.errors import ConflictError, NotFoundError
 from engram.index.cache import LookupCache
-from engram.index.database import SessionFile, unpack
+from engram.index.database import PROMISES, SessionFile, unpack
 from engram.index.unit_rows import (
     LAST_CHARACTER,
     LAST_SEQ,
@@ -271,6 +271,23 @@ class Catalog:
             f"SELECT record FROM unit WHERE kind = 'fact' AND ({condition}) "  # noqa: S608
             "ORDER BY path",
             substrings,
+        )
+        return [cast("Fact", self._unit("fact", record)) for (record,) in rows]
+
+    def promises(self) -> list[Fact]:
+        """Return all facts with a todo stage, and few others, by path (`E16`)."""
+        rows = self.database.query(
+            f"SELECT record FROM unit WHERE {PROMISES} ORDER BY path"  # noqa: S608
+        )
+        return [cast("Fact", self._unit("fact", record)) for (record,) in rows]
+
+    def facts_of_conversations(self, stems: Sequence[str]) -> list[Fact]:
+        """Return the active facts whose first source is a turn of these files."""
+        names = [f"{graph.SESSION_PREFIX}{stem}" for stem in stems]
+        rows = self.database.query(
+            "SELECT record FROM unit WHERE key IN (SELECT key FROM strand WHERE name "
+            "IN (SELECT value FROM json_each(?))) ORDER BY path",
+            (json.dumps(names),),
         )
         return [cast("Fact", self._unit("fact", record)) for (record,) in rows]
 

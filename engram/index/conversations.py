@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from engram.core.markdown import read_block
 from engram.core.records import REMEMBERED, FiledTurn
 from engram.core.sessions import (
-    SPINE_FILE,
     STATE_FILE,
     SUMMARY_KEYS,
     SessionView,
@@ -24,6 +24,7 @@ from engram.index import hiding
 from engram.index.database import SessionFile
 from engram.vault import frontmatter, sessions
 from engram.vault.disk import sha256
+from engram.vault.usage import device_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -56,38 +57,39 @@ class SessionReader:
         return self.settings.model is not None
 
     def due(self, now: datetime) -> list[str]:
-        """Return the paths of the sessions to summarise now, latest first.
-
-        The path of the persona summary is included if it is due.
-        """
-        found = [
+        """Return the paths of the sessions to summarise now, latest first."""
+        return [
             path
             for path, progress in self._progress().items()
-            if self._due(progress, now)
+            if self._is_own(path) and self._due(progress, now)
         ]
-        known = frontmatter.read(self.read(SPINE_FILE)).keys.get("messages")
-        since = sum(self.messages().values()) - (known if type(known) is int else 0)
-        return [*found, *([SPINE_FILE] if since >= self.policy.spine_turns else [])]
 
     def next_over(self, now: datetime) -> datetime | None:
         """Return when the next session will be over (row E10), or None."""
         gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
         ends = [
-            progress.ended + gap + _INSTANT for progress in self._progress().values()
+            progress.ended + gap + _INSTANT
+            for path, progress in self._progress().items()
+            if self._is_own(path)
         ]
         return min((end for end in ends if end > now), default=None)
+
+    def _is_own(self, path: str) -> bool:
+        """Return whether a file is summarised here: another device does so for its own."""
+        stem = stem_of(path)
+        written_by = sessions.device_in(stem)
+        return not written_by or sessions.is_written_by(stem, self._device)
+
+    @cached_property
+    def _device(self) -> str:
+        return device_of(self.settings.state)
 
     def view(self, now: datetime) -> tuple[SessionView, ...]:
         """Return the sessions to summarise now, limited to the number of one run."""
         waiting = self._waiting()
-        paths = [
-            path
-            for path, progress in self._progress().items()
-            if self._due(progress, now)
-        ]
         talks = (
             self.stretch(path, waiting.get(path, []))
-            for path in paths[: self.policy.together]
+            for path in self.due(now)[: self.policy.together]
         )
         return tuple(talk for talk in talks if talk)
 

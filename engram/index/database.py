@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core.records import Fact, FiledTurn, Turn
 from engram.core.sessions import SessionProgress
 from engram.core.text import HASH_VERSION
+from engram.core.todos import PROMISE_MARKERS
 from engram.errors import EngramError, NotFoundError, StorageError
 from engram.vault import disk, location
 from engram.vault.usage import device_of
@@ -92,7 +93,12 @@ Unit = Fact | FiledTurn | OwnNote
 VERSION = 12
 """Version of the schema, and of the parsing of files into it."""
 
-SCHEMA = """
+PROMISES = "kind = 'fact' AND ({})".format(
+    " OR ".join(f"instr(record, '{marker}')" for marker in PROMISE_MARKERS)
+)
+"""The condition of facts with a todo stage; an index of this condition finds them."""
+
+SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE file (
     path TEXT PRIMARY KEY, inode INTEGER NOT NULL, size INTEGER NOT NULL,
@@ -113,6 +119,7 @@ CREATE INDEX unit_hash ON unit (hash, key) WHERE hash <> '';
 CREATE INDEX unit_review ON unit (path) WHERE status = 'review';
 CREATE INDEX unit_sensitive ON unit (key)
     WHERE kind = 'fact' AND instr(record, '"high"');
+CREATE INDEX unit_promise ON unit (path) WHERE {PROMISES};
 CREATE INDEX unit_turn ON unit (session, turn) WHERE kind = 'turn';
 CREATE TABLE strand (
     name TEXT NOT NULL, at REAL NOT NULL, key TEXT NOT NULL, persona TEXT NOT NULL,

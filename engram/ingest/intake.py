@@ -121,7 +121,8 @@ class _Place:
 class Intake:
     """The intake of turns, and the durable part of the queue.
 
-    `accept` is thread-safe; the other methods are for the writer thread.
+    `accept` is thread-safe; the other methods are for the writer thread. `device` is the
+    name of this device, which has session files of its own.
     """
 
     def __init__(
@@ -131,8 +132,10 @@ class Intake:
         settings: Settings,
         health: Health,
         vault: Vault,
+        device: str,
     ) -> None:
         self.vault = vault
+        self.device = device
         self.journal = journal
         self.index = index
         self.settings = settings
@@ -506,7 +509,7 @@ class Intake:
         else:
             day = turn.occurred_at.astimezone(self.settings.zone)
             name = turn.title or turn.session
-            stem = sessions.stem(name, day, self._stem_taken)
+            stem = sessions.stem(name, day, self.device, self._stem_taken)
             place = _Place(stem, turn.occurred_at, turn.occurred_at)
             places.append(place)
         place.ended = max(place.ended, turn.occurred_at)
@@ -529,10 +532,12 @@ class Intake:
         return places
 
     def _find_places(self, session: str, persona: str | None) -> list[_Place]:
-        """Return the session files in the vault, and those of pending turns."""
+        """Return the session files of this device, with those of pending turns."""
         places: dict[str, _Place] = {}
         for known in self.index.catalog.sessions(session, persona):
             stem = known.path.rpartition("/")[2].removesuffix(".md")
+            if not sessions.is_written_by(stem, self.device):
+                continue
             places[stem] = _Place(
                 stem,
                 known.started,
@@ -543,7 +548,8 @@ class Intake:
             )
 
         for filed, _ in self._pending.get(session, {}).values():
-            if filed.turn.persona != persona:
+            own = sessions.is_written_by(filed.note, self.device)
+            if filed.turn.persona != persona or not own:
                 continue
             said_at, block = filed.turn.occurred_at, int(filed.block[1:])
             place = places.setdefault(filed.note, _Place(filed.note, said_at, said_at))

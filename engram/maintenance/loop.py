@@ -17,6 +17,7 @@ from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
 from engram.maintenance.forecast import CURVE_POINTS
+from engram.maintenance.progress import RunInterruptedError
 from engram.maintenance.report import Action, Report
 from engram.maintenance.schedule import CADENCES
 from engram.pipeline.run_log import RUNS
@@ -66,6 +67,8 @@ class MaintenanceLoop:
         self.clock = clock
         self.as_writer = executor.run_as_writer
         self.model_place = executor.model_place
+        self._waiting_work = executor.waiting_work
+        self._given_up: Counter[Cadence] = Counter()
         self._one_run = threading.Lock()
         self._sessions_after = LONG_AGO
 
@@ -76,7 +79,8 @@ class MaintenanceLoop:
     ) -> dict[str, Any]:
         """Make a run, or its pass `only`; with `dry_run` return its plan.
 
-        A whole run counts as the scheduled one. Raises BadRequestError.
+        A whole run counts as the scheduled one; one that gave way to other work is
+        begun again. Raises BadRequestError.
         """
         known = next((one for one in CADENCES if one == cadence), None)
         if known is None:
@@ -84,23 +88,22 @@ class MaintenanceLoop:
             message = f"there is no cadence {cadence!r}"
             raise BadRequestError(message, fix=f"Use: {names}.")
         report = self._run(known, dry_run=dry_run, only=only)
+        while self._given_up[known] and not self._waiting_work(gives_way=False):
+            report = self._run(known, dry_run=dry_run, only=only)
         if not dry_run and only is None:
-            self._record_run(known, report)
+            self._record_run(known, None, report)
         return report.as_json()
 
-    def tend(self, *, busy: bool) -> list[Report]:
+    def tend(self) -> list[Report]:
         """Make the due runs and return their reports; failures go to `health`.
 
-        With `busy`, while turns wait to be distilled, a light run waits. Session
-        summaries wait for a while after a model failed on them.
+        Session summaries wait for a while after a model failed on them.
         """
         reports = []
-        for cadence, _why in self.as_writer(self._due):
-            if busy and cadence == "light":
-                continue
-            report = self._run(cadence, is_due=True)
+        for cadence, only in self.as_writer(self._due):
+            report = self._run(cadence, only=only, is_due=True)
             reports.append(report)
-            self._record_run(cadence, report)
+            self._record_run(cadence, only, report)
         return reports
 
     def next_due(self) -> datetime:
@@ -114,14 +117,14 @@ class MaintenanceLoop:
             return now
         times = [
             self.schedule.next(now),
-            self.schedule.light_after(now),
+            self.schedule.edits_follow,
             self.maintenance.snapshot.talks.next_over(now),
             self._sessions_after if self._sessions_after > now else None,
         ]
         return min(when for when in times if when)
 
-    def _due(self) -> list[tuple[Cadence, str]]:
-        """Return the cadences that are due, each with the reason."""
+    def _due(self) -> list[tuple[Cadence, str | None]]:
+        """Return the cadences that are due; `redate` is due alone after edits."""
         now = self.clock()
         ready = (
             now >= self._sessions_after
@@ -129,12 +132,23 @@ class MaintenanceLoop:
             and not self.maintenance.freeze.reason()
         )
         sessions = len(self.maintenance.snapshot.talks.due(now)) if ready else 0
-        return self.schedule.due(now, sessions)
+        due: list[tuple[Cadence, str | None]] = [
+            (cadence, None) for cadence, _ in self.schedule.due(now, sessions)
+        ]
+        follow = self.schedule.edits_follow
+        if follow and follow <= now and ("nightly", None) not in due:
+            due.append(("nightly", "redate"))
+        return due
 
-    def _record_run(self, cadence: Cadence, report: Report) -> None:
-        """Record that a run was made; a frozen run remains due."""
-        if not report.frozen:
-            self.as_writer(partial(self.schedule.record_run, cadence, self.clock()))
+    def _record_run(self, cadence: Cadence, only: str | None, report: Report) -> None:
+        """Record that a run was made; a frozen or stopped run remains due."""
+        if report.frozen:
+            return
+        if only:
+            record = self.schedule.record_redate
+        else:
+            record = partial(self.schedule.record_run, cadence)
+        self.as_writer(lambda: record(self.clock()))
 
     def _run(
         self,
@@ -150,16 +164,37 @@ class MaintenanceLoop:
         """
         with self._one_run:
             fault = ""
-            if self.settings.model:
-                fault = self._ask_model(cadence, only, may_wait=is_due)
-            report: Report = self.as_writer(
-                lambda: self.maintenance.run(cadence, dry_run=dry_run, only=only)
-            )
+            interruption = self._interruption(cadence)
+            try:
+                if self.settings.model:
+                    fault = self._ask_model(
+                        cadence, only, interruption, may_wait=is_due
+                    )
+                report: Report = self.as_writer(
+                    lambda: self.maintenance.run(
+                        cadence, dry_run=dry_run, only=only, interruption=interruption
+                    )
+                )
+            except RunInterruptedError as why:
+                self._given_up[cadence] += 1
+                now = self.clock()
+                return Report("", cadence, now, now, frozen=why.what, dry_run=dry_run)
+            self._given_up[cadence] = 0
             if cadence == "talk" and fault not in {"", UNREADABLE}:
                 seconds = self.settings.policy.model.retry_most_seconds
                 self._sessions_after = self.clock() + timedelta(seconds=seconds)
             self._report_health(report, fault)
             return report
+
+    def _interruption(self, cadence: Cadence) -> Callable[[], str]:
+        """Return a check that returns why a run must be given up now, or ''.
+
+        A run ends when the process stops. A run of the whole vault also gives way to
+        other work of the writer, but only a few times in a row.
+        """
+        most = self.settings.policy.consolidation.gives_way
+        gives_way = cadence != "talk" and self._given_up[cadence] < most
+        return partial(self._waiting_work, gives_way=gives_way)
 
     def _report_health(self, report: Report, fault: str) -> None:
         """Report the failures of a run until a run succeeds."""
@@ -175,7 +210,7 @@ class MaintenanceLoop:
         """
         try:
             self.entity_removal.tidy(self.clock())
-            failures = self.maintenance.run("light", only="cleanup").failures
+            failures = self.maintenance.run("nightly", only="cleanup").failures
         except EngramError as fault:
             failures = {"cleanup": str(fault)}
         if failures:
@@ -184,7 +219,14 @@ class MaintenanceLoop:
 
     # -- questions ---------------------------------------------------------------------
 
-    def _ask_model(self, cadence: Cadence, only: str | None, *, may_wait: bool) -> str:
+    def _ask_model(
+        self,
+        cadence: Cadence,
+        only: str | None,
+        interruption: Callable[[], str],
+        *,
+        may_wait: bool,
+    ) -> str:
         """Have the questions of a run answered, as far as model and budget allow.
 
         Answers lead to further questions, so it asks in rounds, each question once.
@@ -195,7 +237,7 @@ class MaintenanceLoop:
         fault = ""
         for _ in range(policy.rounds):
             questions: Sequence[ModelQuestion] = self.as_writer(
-                lambda: self.maintenance.questions(cadence, only)
+                lambda: self.maintenance.questions(cadence, only, interruption)
             )
             fresh = [one for one in questions if one.key not in asked]
             if may_wait:

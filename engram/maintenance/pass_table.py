@@ -32,21 +32,6 @@ if TYPE_CHECKING:
     from engram.maintenance.passes import Pass
     from engram.maintenance.schedule import Cadence
 
-LIGHT: tuple[Pass, ...] = (
-    states.redate,
-    states.end_states,
-    merge.merge,
-    merge.compare,
-    entities.unite,
-    entities.retire,
-    entity_text.describe,
-    entity_text.relate,
-    profiles.profile,
-    entity_text.cleanup,
-    lifecycle.expire,
-    lifecycle.topics,
-    insight.guidelines,
-)
 NIGHTLY: tuple[Pass, ...] = (
     lifecycle.promote,
     lifecycle.archive,
@@ -56,6 +41,7 @@ NIGHTLY: tuple[Pass, ...] = (
     states.redate,
     states.end_states,
     merge.merge,
+    merge.compare,
     merge.contradict,
     insight.cluster,
     insight.fold,
@@ -72,6 +58,7 @@ NIGHTLY: tuple[Pass, ...] = (
     insight.probe,
     insight.drift,
     stories.storylines,
+    sessions.spine,
     profiles.profile,
     profiles.identity,
     entity_text.cleanup,
@@ -90,13 +77,12 @@ TALK: tuple[Pass, ...] = (
     sessions.rolling,
     sessions.episodes,
     sessions.summary,
-    sessions.spine,
 )
+"""Passes after turns: they read only the conversations that changed, and promises."""
 ASKED: tuple[Pass, ...] = (merge.reflect,)
 """Passes that run only if a caller names them."""
 PASSES: Mapping[Cadence, tuple[Pass, ...]] = {
     "talk": TALK,
-    "light": LIGHT,
     "nightly": (*TALK, *NIGHTLY),
     "weekly": WEEKLY,
 }

@@ -31,6 +31,7 @@ from engram.maintenance.passes import (
     VectorPrecision,
     ViewUpdate,
 )
+from engram.maintenance.progress import RunInterruptedError
 from engram.maintenance.report import Action
 from engram.vault import blocks, disk, frontmatter
 from engram.vault.edges import EDGES
@@ -152,8 +153,11 @@ class RunPlan:
                 if name in seen and self.view.is_like(*seen[name]):
                     continue
                 self.view.reads.clear()
+                self.view.reader.begin(name)
                 try:
                     steps = one(self.view, self.now)
+                except RunInterruptedError:
+                    raise
                 except Exception as fault:  # noqa: BLE001
                     self.failures[name] = _error_text(name, fault)
                     asked.remove(one)

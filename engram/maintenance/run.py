@@ -22,6 +22,7 @@ from engram.maintenance.overlay import PlannedWrite
 from engram.maintenance.pass_table import cadence_of, passes_of
 from engram.maintenance.passes import lifecycle
 from engram.maintenance.plan import RunPlan
+from engram.maintenance.progress import Progress
 from engram.maintenance.report import Action, Report
 from engram.maintenance.snapshot import Snapshot
 from engram.pipeline.forgetting import Forgetting
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from engram.core.records import VectorStorage
     from engram.maintenance.clock import FreezeGuard
     from engram.maintenance.passes import ModelQuestion, Pass
+    from engram.maintenance.progress import Interruption
     from engram.maintenance.schedule import Cadence
     from engram.pipeline.compare import Comparison
     from engram.pipeline.entities import EntityWriter
@@ -90,7 +92,10 @@ class Maintenance:
         self.edges = entity_writer.edges
         self.clock = clock
         self.freeze = freeze
-        self.snapshot = Snapshot(note_writer, usage_tracker, entity_writer, comparison)
+        self.progress = Progress(clock)
+        self.snapshot = Snapshot(
+            note_writer, usage_tracker, entity_writer, comparison, self.progress
+        )
         self.drafts = NoteDrafts(note_writer)
         self.holds = Holds(self.vault, settings.zone, ask=settings.holds == "ask")
         self.history_bytes = settings.policy.consolidation.history_bytes
@@ -107,14 +112,22 @@ class Maintenance:
     # -- runs --------------------------------------------------------------------------
 
     def run(
-        self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None
+        self,
+        cadence: Cadence,
+        *,
+        dry_run: bool = False,
+        only: str | None = None,
+        interruption: Interruption | None = None,
     ) -> Report:
         """Make a run of this cadence, or of its pass `only` (rows X6, X10).
 
-        With `dry_run` the report says what the run would do.
+        With `dry_run` the report says what the run would do. `interruption` returns why
+        the run must be given up; RunInterruptedError is then raised.
         """
         passes = passes_of(cadence, only)
-        return self._run(cadence, cadence, passes, dry_run=dry_run)
+        return self._run(
+            cadence, cadence, passes, dry_run=dry_run, interruption=interruption
+        )
 
     def prune(self, threshold: float, *, dry_run: bool = False) -> Report:
         """Prune unprotected memories below an effective confidence of 0–1 (`A24`).
@@ -140,16 +153,21 @@ class Maintenance:
 
     @_without_cycle_collection()
     def questions(
-        self, cadence: Cadence, only: str | None = None
+        self,
+        cadence: Cadence,
+        only: str | None = None,
+        interruption: Interruption | None = None,
     ) -> list[ModelQuestion]:
         """Return the questions that a run would ask a model now.
 
         The answers belong into `snapshot.answers` and may lead to more questions.
+        Raises RunInterruptedError.
         """
         if self._not_now():
             return []
         passes = passes_of(cadence, only)
-        plan = self._plan_with_holds(cadence, passes, self.clock()).plan
+        with self.progress.planning(cadence, interruption):
+            plan = self._plan_with_holds(cadence, passes, self.clock()).plan
         return list(plan.questions.values())
 
     @_without_cycle_collection()
@@ -190,10 +208,12 @@ class Maintenance:
         *,
         dry_run: bool,
         may_hold: bool = True,
+        interruption: Interruption | None = None,
     ) -> Report:
         """Make a run called `name` on the view of this cadence.
 
-        With `may_hold` changes beyond the limits of a run are held.
+        With `may_hold` changes beyond the limits of a run are held. Raises
+        RunInterruptedError before anything is written.
         """
         now = self.clock()
         if why := self._not_now():
@@ -202,11 +222,12 @@ class Maintenance:
         if not dry_run:
             compact = cadence in {"nightly", "weekly"}
             failures = self._flush_usage(now, compact=compact)
-        if may_hold:
-            result = self._plan_with_holds(cadence, passes, now)
-        else:
-            result = PlanWithHolds(self._empty_plan(cadence, now))
-            result.plan.plan(passes)
+        with self.progress.planning(name, interruption):
+            if may_hold:
+                result = self._plan_with_holds(cadence, passes, now)
+            else:
+                result = PlanWithHolds(self._empty_plan(cadence, now))
+                result.plan.plan(passes)
         return self._finish(result, name, now, failures, dry_run=dry_run)
 
     def _not_now(self) -> str:
@@ -355,7 +376,7 @@ class Maintenance:
                 Forgetting(self.note_writer).unbury(filter(None, found), now)
             if is_filing:
                 self._settle_filing(now, writes, why)
-                failures |= self.run("light", only="merge").failures
+                failures |= self.run("nightly", only="merge").failures
             failures |= self.run_writer.record(run, "undo", now, actions, failures)
             self.history.mark_finished(run)
             failures |= self.run_writer.commit(run, f"undo {recorded.run}", writes)

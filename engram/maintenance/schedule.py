@@ -1,4 +1,4 @@
-"""The schedule of maintenance: by the clock or by events, also after a suspend.
+"""The schedule of maintenance: by the clock or after turns, also after a suspend.
 
 Dates are local, instants are compared: a clock change neither skips nor doubles a
 night, and one run makes up for the nights during which the machine was suspended.
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from engram.core.policy import ConsolidationPolicy
 
-Cadence = Literal["talk", "light", "nightly", "weekly"]
-CADENCES: tuple[Cadence, ...] = ("talk", "light", "nightly", "weekly")
+Cadence = Literal["talk", "nightly", "weekly"]
+CADENCES: tuple[Cadence, ...] = ("talk", "nightly", "weekly")
 TIMED: tuple[Cadence, ...] = ("nightly", "weekly")
 """Cadences that are due by the clock."""
 _WEEK = 7
@@ -32,39 +32,23 @@ def due(
     now: datetime,
     cadence: Cadence,
     zone: tzinfo,
-    events: int,
+    sessions: int,
     policy: ConsolidationPolicy,
 ) -> str | None:
     """Return why a run is due at `now`, or None.
 
-    talk: `events` conversations got 4 turns or ended (rows E9, E10). light: 3 batches
-    since the last run, and 10 minutes (`C12`). nightly: 25 new memories, or 03:00 has
-    passed since the last run. weekly: Sunday 02:00 has passed. A last run after `now`
-    was dated by a wrong clock and does not count.
+    talk: `sessions` conversations got 4 turns or ended (rows E9, E10). nightly: 03:00
+    has passed since the last run. weekly: Sunday 02:00 has passed. A last run after
+    `now` was dated by a wrong clock and does not count.
     """
     if cadence == "talk":
-        return f"{events} conversations have new turns" if events else None
-    if cadence == "light":
-        enough = events >= policy.light_extractions
-        if not enough or _is_too_early(last, now, policy):
-            return None
-        return f"{events} batches since the last"
-    if cadence == "nightly" and events >= policy.nightly_facts:
-        return f"{events} memories since the last"
+        return f"{sessions} conversations have new turns" if sessions else None
     if last is None or last > now:
         return "it has never run"
     latest = _moment(now, cadence, zone, policy)
     if last >= latest:
         return None
     return f"it was scheduled for {latest.astimezone(zone):%Y-%m-%d %H:%M}"
-
-
-def _is_too_early(
-    last: datetime | None, now: datetime, policy: ConsolidationPolicy
-) -> bool:
-    """Return whether a light run has to wait because of the last one."""
-    rest = timedelta(minutes=policy.light_minutes)
-    return last is not None and timedelta() <= now - last < rest
 
 
 def following(
@@ -104,7 +88,7 @@ def _moment(
 
 
 class Schedule:
-    """The last run of each cadence and the events since, in the file `path`.
+    """The last run of each cadence, in the file `path`.
 
     For the writer thread. If the file is lost, one run too many is made.
     """
@@ -114,32 +98,23 @@ class Schedule:
         self.zone = zone
         self.policy = policy
         self.last: dict[Cadence, datetime] = {}
-        self.events: dict[Cadence, int] = dict.fromkeys(CADENCES, 0)
         self.waiting: dict[str, datetime] = {}
-        self._edits_follow: datetime | None = None
+        self.edits_follow: datetime | None = None
         self._load()
 
-    def filed(self, memories: int) -> None:
-        """Count a batch with this number of new memories."""
-        self.events["light"] += 1
-        self.events["nightly"] += memories
-
     def edited(self, follow: datetime) -> None:
-        """Make a light run due at `follow`, because a user edited the time of a memory."""
-        self._edits_follow = max(self._edits_follow or follow, follow)
+        """Have the pass `redate` run at `follow`: a user edited the time of a memory."""
+        self.edits_follow = max(self.edits_follow or follow, follow)
 
     def due(self, now: datetime, sessions: int = 0) -> list[tuple[Cadence, str]]:
         """Return the cadences that are due, in the order to run them, with reasons.
 
         `sessions` conversations have turns that no summary covers.
         """
-        events = {**self.events, "talk": sessions}
-        if self._edits_follow and self._edits_follow <= now:
-            events["light"] = max(events["light"], self.policy.light_extractions)
         found: list[tuple[Cadence, str]] = []
         for cadence in CADENCES:
             last = self.last.get(cadence)
-            why = due(last, now, cadence, self.zone, events[cadence], self.policy)
+            why = due(last, now, cadence, self.zone, sessions, self.policy)
             if why:
                 found.append((cadence, why))
         return found
@@ -172,23 +147,16 @@ class Schedule:
         times = (following(now, one, self.zone, self.policy) for one in CADENCES)
         return min(when for when in times if when)
 
-    def light_after(self, now: datetime) -> datetime | None:
-        """Return when a light run may be made; None if it need not wait (`C12`)."""
-        last = self.last.get("light")
-        wait = timedelta(minutes=self.policy.light_minutes)
-        if self._edits_follow and self._edits_follow > now:
-            return max(self._edits_follow, last + wait if last else now)
-        enough = self.events["light"] >= self.policy.light_extractions
-        if last is None or not (enough or self._edits_follow):
-            return None
-        return last + wait if _is_too_early(last, now, self.policy) else None
+    def record_redate(self, now: datetime) -> None:
+        """Record that memories have the times of all edits up to `now`."""
+        if self.edits_follow and self.edits_follow <= now:
+            self.edits_follow = None
 
     def record_run(self, cadence: Cadence, now: datetime) -> None:
         """Record a run of this cadence in the file. Raises StorageError."""
         self.last[cadence] = now
-        self.events[cadence] = 0
-        if cadence in {"light", "nightly"} and (self._edits_follow or now) <= now:
-            self._edits_follow = None
+        if cadence == "nightly":
+            self.record_redate(now)
         self.save()
 
     def save(self) -> None:
@@ -197,7 +165,7 @@ class Schedule:
             name: when.astimezone(UTC).isoformat() for name, when in self.last.items()
         }
         waiting = {task: when.isoformat() for task, when in self.waiting.items()}
-        state = {"last": last, "events": self.events, "waiting": waiting}
+        state = {"last": last, "waiting": waiting}
         disk.make_folders(self.path.parent)
         disk.write_derived(self.path, json.dumps(state).encode())
 
@@ -209,7 +177,6 @@ class Schedule:
                 for name in CADENCES
                 if name in known["last"]
             }
-            events = {name: int(known["events"].get(name, 0)) for name in CADENCES}
             waiting = {
                 task: datetime.fromisoformat(when)
                 for task, when in known.get("waiting", {}).items()
@@ -217,4 +184,4 @@ class Schedule:
         except (NotFoundError, ValueError, TypeError, KeyError, AttributeError):
             return
         if all(when.tzinfo for when in (*last.values(), *waiting.values())):
-            self.last, self.events, self.waiting = last, events, waiting
+            self.last, self.waiting = last, waiting

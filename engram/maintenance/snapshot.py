@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engram.core import todos, trust
+from engram.core import trust
 from engram.core.records import FiledTurn
-from engram.core.sessions import SPINE_FILE, is_closed
 from engram.errors import EngramError, NotFoundError
 from engram.index.conversations import SessionReader
 from engram.llm.answers import AnswerCache
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from engram.core.dedup import Neighbour
     from engram.core.records import Entity, Fact, Page
+    from engram.maintenance.progress import Progress
     from engram.maintenance.schedule import Cadence
     from engram.pipeline.compare import Comparison
     from engram.pipeline.entities import EntityWriter
@@ -42,6 +42,7 @@ _LINKED = frozenset({"archive", "facts", "entities", "review"})
 class Snapshot(VaultReader):
     """Reads one vault for the passes. For the writer thread.
 
+    Reads of which a pass makes many raise RunInterruptedError if the run must end.
     `answers` caches the answers of a model.
     """
 
@@ -51,8 +52,10 @@ class Snapshot(VaultReader):
         usage_tracker: UsageTracker,
         entity_writer: EntityWriter,
         comparison: Comparison,
+        progress: Progress,
     ) -> None:
         super().__init__()
+        self.progress = progress
         self.note_writer = note_writer
         self.neighbour_cache = NeighbourCache(comparison.neighbours)
         self.state_search = comparison.states
@@ -78,20 +81,21 @@ class Snapshot(VaultReader):
     def view(self, now: datetime, cadence: Cadence | None = None) -> PassView:
         """Return the view of the passes at `now`.
 
-        A light or talk run gets no vectors and sources, which decay needs. If no
-        conversation has ended, a talk run gets only promises.
+        A talk run follows turns, so it gets only promises and the memories from the
+        conversations that it is about, without vectors and sources.
         """
-        whole = cadence not in {"light", "talk"}
+        whole = cadence != "talk"
         telling = cadence in {"talk", "nightly"}
         talks = self.talks.view(now) if telling else ()
-        gap = self.settings.policy.buffer.session_gap_minutes
-        few = cadence == "talk" and not any(
-            is_closed(talk.progress, now, gap) for talk in talks
-        )
-        few = few and SPINE_FILE not in self.talks.due(now)
-        facts = self.index.catalog.facts(*(todos.PROMISE_MARKERS if few else ()))
-        if not few:
+        catalog = self.index.catalog
+        if whole:
+            facts = catalog.facts()
             self.neighbour_cache.follow(facts)
+        else:
+            told = catalog.facts_of_conversations([talk.stem for talk in talks])
+            facts = list(
+                {fact.id: fact for fact in (*catalog.promises(), *told)}.values()
+            )
         self.usage_tracker.record_first_met(
             facts, self.note_writer.creation_times(), now, self.settings.zone
         )
@@ -112,7 +116,6 @@ class Snapshot(VaultReader):
             logs=(ACTIONS, RUNS),
             answers=self.answers,
             stored=semantic.storage(self.index.lexical) if whole and semantic else {},
-            whole=whole,
             tombstones=self.index.tombstones.keys,
             forgotten=self.index.tombstones.forgotten,
             restored=self.index.tombstones.restored,
@@ -137,8 +140,17 @@ class Snapshot(VaultReader):
         """
         self._answer_failures[key] = why
 
+    def begin(self, pass_name: str) -> None:
+        """Record that a pass begins. Raises RunInterruptedError."""
+        self.progress.enter(pass_name)
+
+    def check(self) -> None:
+        """Raise RunInterruptedError if the run must be given up."""
+        self.progress.check()
+
     def near(self, fact: Fact) -> Sequence[Neighbour]:
         """Return the neighbours of a memory, from the cache."""
+        self.check()
         return self.neighbour_cache.near(fact)
 
     def same_state(self, fact: Fact) -> Sequence[Fact]:
@@ -146,6 +158,7 @@ class Snapshot(VaultReader):
 
         The results are cached until the index or the owner's names change.
         """
+        self.check()
         search = self.state_search
         mark = self.index.mark, search.name_words()
         if mark != self._same_state_mark:
@@ -190,6 +203,7 @@ class Snapshot(VaultReader):
                 {key for fact in facts for key in (fact.source, *fact.also) if key}
             )
             for start in range(0, len(keys), _CHUNK):
+                self.check()
                 self._voices |= self.index.voices(keys[start : start + _CHUNK])
         believed = {
             one: trust.trust(one, self.settings.policy.trust)
@@ -197,6 +211,7 @@ class Snapshot(VaultReader):
         }
         barred = {one: trust.restriction("core", one) for one in trust.SOURCE_CLASSES}
         births = self.note_writer.creation_times()
+        self.check()
         for fact in facts:
             source, foreign = self.said_by(fact, ask=False), fact.id not in births
             claim = self.note_writer.user_claim(fact) or (FOREIGN if foreign else None)
@@ -234,6 +249,7 @@ class Snapshot(VaultReader):
 
         Entity notes are cached by content hash.
         """
+        self.check()
         entity = self._entities.get(path)
         if entity is None:
             return self._page(path)
@@ -306,6 +322,7 @@ class Snapshot(VaultReader):
 
         Turns that are not cached are read from the index, unless `ask` is false.
         """
+        self.check()
         keys = (fact.source, *fact.also)
         if ask and (new := [key for key in keys if key and key not in self._voices]):
             self._voices |= self.index.voices(new)

@@ -101,9 +101,7 @@ class ContextBuilder:
                 f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}."
             )
         now = self.clock()
-        promises = self._promises(
-            persona, self.index.catalog.facts(*todos.PROMISE_MARKERS)
-        )
+        promises = self._promises(persona, self.index.catalog.promises())
         chosen = [
             fact
             for fact in self._visible(promises)

@@ -178,6 +178,14 @@ class HealthOperations:
             "tasks": {name: asdict(one) for name, one in sorted(spent.tasks.items())},
         }
 
+    def _run(self) -> dict[str, Any]:
+        """Return the maintenance run that is being planned, if there is one."""
+        run = self.maintenance_loop.maintenance.progress.current
+        if run is None:
+            return {}
+        since = run.began.isoformat()
+        return {"run": {"cadence": run.name, "pass": run.present, "since": since}}
+
     def status(self, *, ready: bool) -> dict[str, Any]:
         """Return the state of this process, and the parts of it that do not work.
 
@@ -195,6 +203,7 @@ class HealthOperations:
             "model_faults": self.extractor.failures,
             "budget": self._budget(),
             **({"embeddings": self._scale()} if self.embedding else {}),
+            **self._run(),
             "held": self.maintenance_loop.maintenance.holds.status(),
             "next_consolidation": self.maintenance_loop.schedule.next(
                 self.clock()

@@ -159,7 +159,7 @@ class PurgeOperations:
         self.note_writer.forget_logged()
         self._rebuild()
         with suppress(EngramError):
-            self.maintenance.run("light", only="cleanup")
+            self.maintenance.run("nightly", only="cleanup")
         self.commits.done("purge", "purge", always=True)
         self.commits.commit_if_due()
         return failed

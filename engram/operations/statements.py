@@ -396,7 +396,8 @@ class StatementOperations:
             "id": source_id,
             "occurred_at": occurred_at,
         }
-        ids = (ulid(now, f"{number}\n{text}") for number in count())
+        seed = f"{self.intake.device}\n{text}"
+        ids = (ulid(now, f"{number}\n{seed}") for number in count())
         free = next(
             name for name in ids if self.index.catalog.turn(REMEMBERED, name) is None
         )

@@ -191,6 +191,7 @@ class VaultStatus:
     parked_turns: int
     dead_turns: int
     embeddings: str = ""
+    run: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ VAULT_ROWS: tuple[Operation, ...] = (
             Param(
                 "cadence",
                 "text",
-                "which passes to run: talk, light, nightly or weekly",
+                "which passes to run: talk, nightly or weekly",
                 default="nightly",
             ),
             Param("only", "text", "the only pass to run"),

@@ -45,9 +45,12 @@ class ConflictNotes:
     def found(self, conflicts: Iterable[Conflict]) -> None:
         """Add conflicts that a scan found; they wait until their note is written.
 
-        A scan reports each conflict only once.
+        A scan reports each conflict only once. A copy of a review note is left alone: a
+        note about it would be copied and conflict in turn.
         """
-        self._waiting += conflicts
+        self._waiting += [
+            one for one in conflicts if not one.path.startswith(f"{reviews.FOLDER}/")
+        ]
 
     def ask(self, now: datetime) -> None:
         """Write the notes of the waiting conflicts. Raises EngramError."""

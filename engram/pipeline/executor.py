@@ -25,6 +25,12 @@ class Executor(Protocol):
     def run_as_writer(self, job: Callable[[], T]) -> T:
         """Run `job` in the thread that writes notes; return its result."""
 
+    def waiting_work(self, *, gives_way: bool) -> str:
+        """Return why a long job of the writer thread must end now, or ''.
+
+        That is so while the process stops; with `gives_way` also while jobs wait.
+        """
+
     def model_place(self) -> AbstractContextManager[None]:
         """Return a context for calls of a model in the background; entering may wait."""
 
@@ -41,6 +47,10 @@ class Inline:
     def run_as_writer(self, job: Callable[[], T]) -> T:
         """Run `job` in the calling thread; return its result."""
         return job()
+
+    def waiting_work(self, *, gives_way: bool) -> str:  # noqa: ARG002
+        """Return '': no other work waits."""
+        return ""
 
     def model_place(self) -> AbstractContextManager[None]:
         """Return a context that never waits."""

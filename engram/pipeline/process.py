@@ -8,7 +8,7 @@ daemon, `observe` and `flush` call `drain`, which does the same.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from engram.core.buffer import retry_wait
 from engram.core.turn_versions import first_id
@@ -43,13 +43,6 @@ if TYPE_CHECKING:
     from engram.pipeline.reconcile import Reconciler
 
 
-class FiledMemories(Protocol):
-    """Counts filed memories; a light maintenance run is due after a number of them."""
-
-    def filed(self, memories: int) -> None:
-        """Add to the number of new memories."""
-
-
 class TurnPipeline:
     """Takes turns into the vault.
 
@@ -69,7 +62,6 @@ class TurnPipeline:
         distiller: Distiller,
         reconciler: Reconciler,
         commits: CommitLog,
-        filed_memories: FiledMemories,
     ) -> None:
         self.settings = settings
         self.clock = clock
@@ -82,7 +74,6 @@ class TurnPipeline:
         self.extractor = distiller.extractor
         self.reconciler = reconciler
         self.commits = commits
-        self.filed_memories = filed_memories
         self._filed_again = False
         # Sessions whose boxes are closed when all their turns are filed.
         self._sealing: set[str | None] = set()
@@ -385,7 +376,6 @@ class TurnPipeline:
             self.reconciler.note_writer.scan_all()
             result = self.reconciler.file(batch, extraction, now)
         self._filed_again |= bool(batch.attempts)
-        self.filed_memories.filed(len(result.created))
         for fact_id in result.confirmed:
             self.reconciler.usage_tracker.record_confirmation(fact_id, now)
         return result

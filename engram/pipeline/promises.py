@@ -62,7 +62,7 @@ class PromiseSettler:
         own = turn.turn
         return [
             fact
-            for fact in self.index.catalog.facts(*todos.PROMISE_MARKERS)
+            for fact in self.index.catalog.promises()
             if (todos.is_open(fact) or todos.ran_out(fact))
             and own.private_to in {None, fact.persona}
             and (fact.created is None or fact.created <= own.occurred_at)

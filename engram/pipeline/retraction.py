@@ -333,7 +333,7 @@ class Retraction:
         """
         if len(meant) < _PAIR or not reports(meant[0][1]):
             return meant
-        promises = self.index.catalog.facts(*todos.PROMISE_MARKERS)
+        promises = self.index.catalog.promises()
         made_in = {key for fact in promises for key in (fact.source, *fact.also)}
         return [meant[0], *(one for one in meant[1:] if one[0].key not in made_in)]
 

@@ -233,7 +233,7 @@ def _open_promises(search: RecallSearch) -> list[Fact]:
     buried = search.index.tombstones.keys
     promises = [
         fact
-        for fact in search.index.catalog.facts(*todos.PROMISE_MARKERS)
+        for fact in search.index.catalog.promises()
         if not is_hidden(fact, search.request, buried, Counter())
         and search.index.visible(fact) is not None
     ]

@@ -53,6 +53,8 @@ _HEAD = re.compile(
     re.IGNORECASE,
 )
 _LIMITS = FilePolicy()
+_DEVICE_DIGITS = 6
+_DEVICE_IN_STEM = re.compile(r"_([0-9a-f]{6})(?:-\d+)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +91,30 @@ class _TurnBlock:
     last: int
 
 
-def stem(session: str, day: datetime, taken: Callable[[str], bool]) -> str:
-    """Return `<date>-<slug>`, the file name of a conversation that starts on `day`.
+def stem(session: str, day: datetime, device: str, taken: Callable[[str], bool]) -> str:
+    """Return `<date>-<slug>_<device>`, the file name of a conversation from `day` on.
 
-    `day` is local. `session` is its title, or the caller's name of it. `taken` returns
+    `day` is local. `session` is its title, or the caller's name of it. `device` is the
+    name of this device, of which the file has the first digits: no two devices append
+    to one file, so a tool that copies the newer file loses no turn. `taken` returns
     whether a stem is in use; such a name gets `-2`, `-3` …
     """
-    return unused_name(f"{day:%Y-%m-%d}-{slug(session)}", taken)
+    name = f"{day:%Y-%m-%d}-{slug(session)}_{device[:_DEVICE_DIGITS]}"
+    return unused_name(name, taken)
+
+
+def is_written_by(stem: str, device: str) -> bool:
+    """Return whether this device appends to the session file of this name."""
+    return device_in(stem) == device[:_DEVICE_DIGITS]
+
+
+def device_in(stem: str) -> str:
+    """Return the first digits of the device that writes a session file.
+
+    '' for a file without a device in its name, to which no device appends.
+    """
+    found = _DEVICE_IN_STEM.search(stem)
+    return found[1] if found else ""
 
 
 def path(stem: str) -> str:

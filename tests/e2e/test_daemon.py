@@ -10,6 +10,7 @@ import shutil
 import signal
 import threading
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -533,3 +534,56 @@ def test_what_was_forgotten_through_http_stays_hidden_over_restarts_and_rebuilds
     assert "Quux" not in told(world, "therapist Dr. Quux")
     world.engram("restore", hit["id"])
     assert "Quux" in told(world, "therapist Dr. Quux")
+
+
+@pytest.fixture
+def night(world):
+    """A daemon whose first night, over thousands of notes about the user, is running."""
+    trades = [
+        "brewing",
+        "carving",
+        "dyeing",
+        "forging",
+        "knitting",
+        "milling",
+        "potting",
+        "roofing",
+    ]
+    folder = world.vault / "facts" / "2026-01-01"
+    folder.mkdir(parents=True)
+    for number in range(6000):
+        trade = trades[number % len(trades)]
+        (folder / f"n{number}.md").write_text(
+            f"The user wrote guide {number} on {trade} for the guild of town {number * 7}.\n"
+        )
+    world.start()
+    world.call("observe", turns=turns(1))
+    until(lambda: world.call("status").get("run", {}).get("pass"), seconds=120)
+    return world
+
+
+def test_the_status_names_the_run_that_is_planned_and_its_start(night):
+    run = night.call("status")["run"]
+    assert run["cadence"] == "nightly"
+    assert datetime.fromisoformat(run["since"]) <= datetime.now(UTC)
+
+
+def test_a_run_that_is_planned_gives_way_to_what_a_person_asks(night):
+    """And is due again: it is made once no other work waits."""
+    begun = time.monotonic()
+    night.call("remember", text="The spare key is under the blue pot.")
+    assert time.monotonic() - begun < 3
+    assert "nightly" not in night.runs()
+    assert night.call("consolidate")["frozen"] == ""
+    assert "nightly" in night.runs()
+
+
+def test_sigterm_ends_the_daemon_at_once_while_a_run_is_planned(night):
+    """Nothing of the run is in the vault, and the next daemon makes it."""
+    begun = time.monotonic()
+    assert night.stop() == 0
+    assert time.monotonic() - begun < 3
+    assert night.runs() == ""
+    night.start()
+    night.call("observe", turns=turns(2, start=1))
+    until(lambda: "nightly" in night.runs(), seconds=120)

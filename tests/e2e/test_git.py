@@ -329,7 +329,7 @@ def test_a_verdict_on_a_pair_survives_an_undo_from_git(opened, repository):
         )[-2:]
         repository("add", ".")
         repository("commit", "-q", "-m", "mine")
-        compare = {"cadence": "light", "only": "compare"}
+        compare = {"cadence": "nightly", "only": "compare"}
         run = keeping.memory.call("consolidate", compare)["run"]
         path = keeping.root / "state" / "compared.json"
         before = path.read_bytes()

@@ -49,11 +49,18 @@ class Bell(threading.Event):
 
 
 class SteppedThreads(DaemonThreads):
-    """Threads of which a test can tell whether maintenance rests."""
+    """Threads of which a test can tell whether maintenance rests.
+
+    A run does not give way to other work: the steps come one after another.
+    """
 
     def __init__(self, settings: Settings, bell: Bell) -> None:
         super().__init__(settings)
         self._maintenance_due = bell
+
+    def waiting_work(self, *, gives_way: bool) -> str:  # noqa: ARG002
+        """Return why a run must end now, or ''."""
+        return super().waiting_work(gives_way=False)
 
     def turns_arrived(self) -> None:
         """Look for batches; maintenance is looked at once they are filed."""

@@ -126,6 +126,11 @@ class World:
     def facts(self):
         return [path.read_text() for path in sorted(self.vault.glob("facts/*/*.md"))]
 
+    def runs(self):
+        """The log of the maintenance runs that changed something, '' without any."""
+        path = self.vault / "state" / "runs.jsonl"
+        return path.read_text() if path.exists() else ""
+
     def said(self):
         return "".join(
             path.read_text() for path in sorted(self.vault.glob("sessions/*/*.md"))

@@ -54,7 +54,7 @@ class NightWork(MemoryWork):
                     ack(f"holds active {text}")
         tried(lambda: life.memory.call("consolidate", {"cadence": "weekly"}))
         life.look(days=1)
-        tried(lambda: life.memory.call("consolidate", {"cadence": "light"}))
+        tried(lambda: life.memory.call("consolidate", {"cadence": "nightly"}))
 
     def night(self, life: Life, ack: Callable[[str], object], known: list[str]) -> str:
         """The night's run; what became of each memory is promised if nothing failed."""

@@ -150,7 +150,7 @@ def test_a_month_of_use_leaves_nothing_behind_but_the_vault(arena, covered):
             assert descriptors() == open_then
         if number % 10 == 9:
             month.memory.files.rescan(None)
-            month.memory.maintenance_loop.tend(busy=month.memory.queue.is_busy())
+            month.memory.maintenance_loop.tend()
         if number % (talks // 10) == talks // 10 - 1:
             month.now += timedelta(minutes=16)
             month.work()

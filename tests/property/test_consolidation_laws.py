@@ -116,10 +116,10 @@ def actives(keeping):
 def test_a_second_run_at_one_instant_changes_no_byte(lives):
     """Of any cadence, in any order."""
     with kept(lives) as (keeping, _):
-        for cadence in ("light", "nightly", "weekly"):
+        for cadence in ("nightly", "weekly"):
             keeping.run(cadence)
         before = keeping.everything()
-        for cadence in ("weekly", "nightly", "light"):
+        for cadence in ("weekly", "nightly"):
             report = keeping.run(cadence)
             assert (report.actions, report.failures) == ((), {})
         assert keeping.everything() == before
@@ -127,7 +127,7 @@ def test_a_second_run_at_one_instant_changes_no_byte(lives):
 
 # row: X10
 @NIGHTS
-@given(LIVES, st.sampled_from(("light", "nightly")))
+@given(LIVES, st.sampled_from(("nightly", "weekly")))
 def test_a_dry_run_tells_exactly_what_a_run_does(lives, cadence):
     with kept(lives) as (keeping, _):
         before = keeping.everything()
@@ -341,7 +341,7 @@ def test_consolidation_with_a_model_never_makes_more_of_memories(lives):
         raw = {name: (keeping.root / facts[name].path).read_bytes() for name in theirs}
         before, active, known = keeping.tree(), actives(keeping), set(ids(keeping))
         runs = []
-        for cadence in ("light", "nightly"):
+        for cadence in ("nightly", "weekly"):
             count = len(actives(keeping))
             runs.append(keeping.memory.call("consolidate", {"cadence": cadence})["run"])
             assert len(actives(keeping)) <= count
@@ -375,7 +375,7 @@ def test_consolidation_with_a_model_never_makes_more_of_memories(lives):
 # row: X22
 # row: X10
 @examples(6, 3)
-@given(LIKE, st.sampled_from(("light", "nightly")))
+@given(LIKE, st.sampled_from(("nightly", "weekly")))
 def test_with_a_model_twice_is_once_and_dry_is_wet(lives, cadence):
     with judged(lives) as (keeping, fake):
         call = keeping.memory.call

@@ -74,7 +74,7 @@ def rid(memory, clock):
     for text in OTHERS:
         memory.call("remember", {"text": text})
     clock.advance(hours=3)
-    for cadence in ("talk", "light", "nightly"):
+    for cadence in ("talk", "nightly"):
         memory.call("consolidate", {"cadence": cadence})
     for mine, _, query in SAID:
         clock.advance(minutes=1)

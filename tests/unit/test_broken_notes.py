@@ -111,7 +111,7 @@ def test_a_broken_note_says_what_stands_in_it_under_its_last_good_keys(
         for one in memory.call("doctor", {})["findings"]
         if one["code"] != "merge-markers"
     ] == [code]
-    for cadence in ("light", "nightly", "weekly"):
+    for cadence in ("nightly", "weekly"):
         assert memory.call("consolidate", {"cadence": cadence})["failures"] == {}
     assert note.read_bytes() == raw
     note.write_bytes(GOOD.replace("tea", "milk").encode())
@@ -295,7 +295,7 @@ def test_a_broken_session_file_is_not_written_and_what_is_said_meanwhile_waits(
     )
     memory.call("flush", {})
     clock.advance(hours=2)
-    for cadence in ("light", "nightly", "weekly"):
+    for cadence in ("nightly", "weekly"):
         assert memory.call("consolidate", {"cadence": cadence})["failures"] == {}
     assert path.read_bytes() == held
     assert "The harbour is wide." in [

@@ -408,7 +408,7 @@ def test_no_summary_tells_what_was_forgotten(memory, clock, say, when):
     if when == "before the summary":
         forget(memory, clock, "therapist", "Vos", kinds=["fact"])
     clock.advance(hours=3)
-    for cadence in ("talk", "light", "nightly"):
+    for cadence in ("talk", "nightly"):
         memory.call("consolidate", {"cadence": cadence})
     if when == "after it":
         forget(memory, clock, "therapist", "Vos", kinds=["fact"])

@@ -40,7 +40,7 @@ def test_a_batch_that_is_held_up_is_named_with_its_conversation_and_why(
             "observe",
             {"turns": [{"id": f"m{number}", "session": "tide", "text": text}]},
         )
-    where = "sessions/2026-11-20/2026-11-20-tide.md"
+    where = "sessions/2026-11-20/2026-11-20-tide_a1b2c3.md"
     ((place, what),) = found(memory, "parked")
     assert place == where
     assert what.startswith("2 turns: ")

@@ -36,7 +36,7 @@ def bytes_of(paths):
 def nights(memory, clock, number):
     for _ in range(number):
         clock.advance(days=1)
-        for cadence in ("talk", "light", "nightly", "weekly"):
+        for cadence in ("talk", "nightly", "weekly"):
             report = memory.call("consolidate", {"cadence": cadence})
             assert report["failures"] == {}
 

@@ -202,7 +202,7 @@ def test_the_title_of_a_conversation_names_its_file_and_is_its_alias(memory, tmp
     path.write_text(json.dumps([talk]))
     imported(memory, path)
     (note,) = memory.settings.vault.glob("sessions/*/*.md")
-    assert note.stem == "2026-03-02-peanuts-me-what-now"
+    assert note.stem == "2026-03-02-peanuts-me-what-now_a1b2c3"
     keys = frontmatter.read(note.read_bytes()).keys
     assert (keys["session"], keys["aliases"]) == ("0f3c-77", [talk["name"]])
 

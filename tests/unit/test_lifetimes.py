@@ -27,7 +27,7 @@ def told(opened, running, clock):
 def nights(memory, clock, days):
     for _ in range(days):
         clock.advance(days=1)
-        memory.maintenance_loop.tend(busy=False)
+        memory.maintenance_loop.tend()
 
 
 def held(memory, query):
@@ -84,7 +84,7 @@ def test_a_guessed_lifetime_never_ends_what_lasts(told, clock, text, more):
     nights(memory, clock, 9)
     assert held(memory, text)
     clock.advance(days=400)
-    memory.maintenance_loop.tend(busy=False)
+    memory.maintenance_loop.tend()
     assert held(memory, text)
 
 

@@ -36,7 +36,7 @@ def test_a_run_is_tried_made_listed_and_taken_back(keeping):
 
 def test_a_cadence_a_pass_or_a_run_that_is_not_there_is_refused_in_words(keeping):
     call = keeping.memory.call
-    with pytest.raises(BadRequestError, match="light, nightly, weekly"):
+    with pytest.raises(BadRequestError, match="talk, nightly, weekly"):
         call("consolidate", {"cadence": "hourly"})
     with pytest.raises(BadRequestError, match="there is no pass 'magic'"):
         call("consolidate", {"only": "magic"})
@@ -68,38 +68,29 @@ def test_the_forecast_says_what_the_nights_to_come_will_do(keeping, clock):
 
 
 # row: D9
-# row: C12
 def test_what_is_due_is_done_and_not_done_again(keeping, clock):
-    """A light run waits while there are turns to distil; a night that was slept through
-    is made up for by one run.
-    """
+    """A night that was slept through is made up for by one run."""
     maintenance_loop = keeping.memory.maintenance_loop
-    assert [report.name for report in maintenance_loop.tend(busy=False)] == [
+    assert [report.name for report in maintenance_loop.tend()] == [
         "nightly",
         "weekly",
     ]
-    assert maintenance_loop.tend(busy=False) == []
-    for _ in range(3):
-        maintenance_loop.schedule.filed(1)
-    assert maintenance_loop.tend(busy=True) == []
-    assert [report.name for report in maintenance_loop.tend(busy=False)] == ["light"]
+    assert maintenance_loop.tend() == []
     clock.advance(days=3)
-    assert [report.name for report in maintenance_loop.tend(busy=False)] == [
+    assert [report.name for report in maintenance_loop.tend()] == [
         "nightly",
         "weekly",
     ]
-    assert maintenance_loop.tend(busy=False) == []
+    assert maintenance_loop.tend() == []
 
 
 # row: X6
 def test_what_is_due_outlives_the_process(opened, clock):
-    opened().maintenance_loop.tend(busy=False)
+    opened().maintenance_loop.tend()
     again = opened()
-    assert again.maintenance_loop.tend(busy=False) == []
+    assert again.maintenance_loop.tend() == []
     clock.advance(days=1)
-    assert [report.name for report in opened().maintenance_loop.tend(busy=False)] == [
-        "nightly"
-    ]
+    assert [report.name for report in opened().maintenance_loop.tend()] == ["nightly"]
 
 
 def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
@@ -110,13 +101,14 @@ def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
         keeping.memory.call("consolidate", {})["frozen"]
         == "many notes vanished at once"
     )
-    assert [
-        report.frozen for report in keeping.memory.maintenance_loop.tend(busy=False)
-    ] == ["many notes vanished at once"] * 2
+    assert [report.frozen for report in keeping.memory.maintenance_loop.tend()] == [
+        "many notes vanished at once"
+    ] * 2
     keeping.memory.health.clear("frozen")
-    assert [
-        report.name for report in keeping.memory.maintenance_loop.tend(busy=False)
-    ] == ["nightly", "weekly"]
+    assert [report.name for report in keeping.memory.maintenance_loop.tend()] == [
+        "nightly",
+        "weekly",
+    ]
 
 
 # row: B3
@@ -204,7 +196,7 @@ def test_what_was_forgotten_is_forgotten_though_what_is_told_of_it_cannot_be_wri
         assert keeping.memory.call("forget", {"id": first})["status"] == "forgotten"
     assert keeping.seen(first).status == "forgotten"
     assert "disk" in keeping.memory.health.problems()["consolidation"]
-    keeping.memory.call("consolidate", {"cadence": "light"})
+    keeping.memory.call("consolidate", {"cadence": "nightly"})
     assert "nurse" not in path.read_text()
 
 

@@ -15,9 +15,9 @@ import pytest
 from engram.core.policy import ConsolidationPolicy
 from engram.core.records import Create, Edge
 from engram.errors import BadRequestError, StorageError
-from engram.maintenance.pass_table import LIGHT, NIGHTLY, PASSES, WEEKLY
+from engram.maintenance.pass_table import NIGHTLY, PASSES, TALK, WEEKLY
 from engram.maintenance.passes import lifecycle
-from engram.maintenance.schedule import Schedule, due, following
+from engram.maintenance.schedule import CADENCES, Schedule, due, following
 from engram.vault import facts, syscalls
 from engram.vault.edges import EdgeRow
 from tests.fakes.keeping import Keeping
@@ -51,19 +51,20 @@ def test_the_passes_stand_in_the_order_of_the_dream_cycle():
     """
     names = [one.__name__ for one in NIGHTLY]
     assert names[:3] == ["promote", "archive", "revive"]
-    assert names[3:13] == [
+    assert names[3:14] == [
         "tier",
         "precision",
         "redate",
         "end_states",
         "merge",
+        "compare",
         "contradict",
         "cluster",
         "fold",
         "principles",
         "integrate",
     ]
-    assert names[13:21] == [
+    assert names[14:22] == [
         "unite",
         "retire",
         "subjects",
@@ -73,30 +74,23 @@ def test_the_passes_stand_in_the_order_of_the_dream_cycle():
         "cards",
         "bridges",
     ]
-    assert names[21:27] == [
+    assert names[22:29] == [
         "probe",
         "drift",
         "storylines",
+        "spine",
         "profile",
         "identity",
         "cleanup",
     ]
-    assert names[27:] == ["topics", "logs"]
-    light = [
-        "redate",
-        "end_states",
-        "merge",
-        "compare",
-        "unite",
-        "retire",
-        "describe",
-        "relate",
-        "profile",
-        "cleanup",
-        "expire",
-        "topics",
+    assert names[29:] == ["topics", "logs"]
+    assert [one.__name__ for one in TALK] == [
+        "ticked",
+        "promises",
+        "rolling",
+        "episodes",
+        "summary",
     ]
-    assert [one.__name__ for one in LIGHT] == [*light, "guidelines"]
     assert [one.__name__ for one in WEEKLY] == [
         "macros",
         "cleanup",
@@ -722,22 +716,10 @@ def test_a_week_is_due_on_sunday_at_two(last, now, is_due):
     assert bool(due(at(last), at(now), "weekly", BERLIN, 0, POLICY)) is is_due
 
 
-# row: C12
-def test_events_make_a_run_too():
-    """3 batches a light one, 25 new memories a nightly one before its hour."""
+def test_only_the_passes_about_conversations_run_before_the_night():
     last, now = at("2026-11-20T03:00"), at("2026-11-20T12:00")
-    told = {
-        (cadence, events): due(last, now, cadence, BERLIN, events, POLICY)
-        for cadence, events in (
-            ("light", 2),
-            ("light", 3),
-            ("nightly", 24),
-            ("nightly", 25),
-            ("weekly", 999),
-        )
-    }
-    assert {key for key, why in told.items() if why} == {("light", 3), ("nightly", 25)}
-    assert told["nightly", 25] == "25 memories since the last"
+    reasons = {one: due(last, now, one, BERLIN, 999, POLICY) for one in CADENCES}
+    assert {one for one, why in reasons.items() if why} == {"talk"}
 
 
 def test_the_next_turn_is_told_in_advance():
@@ -751,7 +733,7 @@ def test_the_next_turn_is_told_in_advance():
     assert following(at("2026-11-20T12:00"), "weekly", BERLIN, POLICY) == at(
         "2026-11-22T02:00"
     )
-    assert following(at("2026-11-20T12:00"), "light", BERLIN, POLICY) is None
+    assert following(at("2026-11-20T12:00"), "talk", BERLIN, POLICY) is None
 
 
 def test_what_is_due_is_known_after_a_restart(tmp_path):
@@ -763,13 +745,9 @@ def test_what_is_due_is_known_after_a_restart(tmp_path):
     assert [cadence for cadence, _ in schedule.due(now)] == ["nightly", "weekly"]
     for cadence in ("nightly", "weekly"):
         schedule.record_run(cadence, now)
-    for _ in range(3):
-        schedule.filed(2)
-    schedule.save()
     again = Schedule(path, BERLIN, POLICY)
-    assert again.due(now) == [("light", "3 batches since the last")]
+    assert again.due(now) == []
     assert again.next(now) == at("2026-11-21T03:00")
-    again.record_run("light", now)
     assert [cadence for cadence, _ in again.due(now + timedelta(days=20))] == [
         "nightly",
         "weekly",
@@ -800,3 +778,23 @@ def test_questions_wait_for_others_of_their_task_two_weeks_at_most(tmp_path):
     assert ready(again, 14, describe=2) == {"describe"}
     assert ready(again, 15, describe=2) == set()
     assert ready(again, -1, describe=2) == {"describe"}
+
+
+def test_a_run_after_a_turn_reads_as_much_in_a_larger_vault(keeping, clock):
+    """Its conversation, which is over, and promises; not the other memories."""
+
+    def read_after_a_turn(name):
+        turn = {"session": name, "text": f"My {name} is called Bella."}
+        keeping.memory.call("observe", {"turns": [turn]})
+        keeping.memory.call("flush", {})
+        clock.advance(minutes=31)
+        maintenance = keeping.memory.maintenance_loop.maintenance
+        view = maintenance.snapshot.view(clock(), "talk")
+        (report,) = keeping.memory.maintenance_loop.tend()
+        assert report.name == "talk"
+        return len(view.memories)
+
+    keeping.memory.maintenance_loop.tend()
+    few = read_after_a_turn("cat")
+    keeping.plant(*(keeping.made(f"Boat {n} is in dock {n}.") for n in range(300)))
+    assert read_after_a_turn("horse") == few == 1

@@ -181,7 +181,10 @@ def test_half_an_hour_of_silence_opens_a_new_session_file(memory):
             memory, turn(number, "Hello again.", occurred_at=f"2026-11-20T{clock_time}")
         )
     stems = {path.stem for path in notes(memory, "sessions")}
-    assert stems == {"2026-11-20-coffee-plans", "2026-11-20-coffee-plans-2"}
+    assert stems == {
+        "2026-11-20-coffee-plans_a1b2c3",
+        "2026-11-20-coffee-plans_a1b2c3-2",
+    }
 
 
 # row: X11

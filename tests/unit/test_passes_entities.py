@@ -307,7 +307,7 @@ def test_a_description_waits_for_others_unless_a_person_asks(told, fake, clock):
     plant(told, *ANNA[:3])
 
     def described():
-        told.memory.maintenance_loop.tend(busy=False)
+        told.memory.maintenance_loop.tend()
         return [task_of(body) for body in fake.asked].count("describe")
 
     assert described() == 0
@@ -458,7 +458,7 @@ def test_one_run_describes_ten_and_a_question_holds_ten_memories(told, fake):
             told, *(f"{name} owns boat number {n}." for n in range(12)), about=(name,)
         )
     assert (
-        told.memory.call("consolidate", {"cadence": "light"})["counts"]["describe"]
+        told.memory.call("consolidate", {"cadence": "nightly"})["counts"]["describe"]
         == 11
     )
     (body,) = [body for body in fake.asked if task_of(body) == "describe"]
@@ -583,7 +583,7 @@ def test_a_sentence_that_rests_on_what_is_over_goes(told, fake, clock):
     assert "Rome" in text(told, path)
     fake.script(status(500))
     clock.advance(days=9)
-    told.memory.call("consolidate", {"cadence": "light"})
+    told.memory.call("consolidate", {"cadence": "nightly"})
     assert "Rome" not in text(told, path)
     assert "nurse" in text(told, path)
     assert broken_links(told.root) == []
@@ -616,7 +616,7 @@ def test_a_question_whose_answer_cannot_be_read_is_asked_once_in_a_run_and_that_
     entity(told, "Anna")
     plant(told, *ANNA)
     fake.script(BAD[how])
-    consolidate(told, cadence="light")
+    consolidate(told, cadence="nightly")
     first = len(fake.asked)
     questions = {
         json.dumps(material_of(body), sort_keys=True)
@@ -632,7 +632,7 @@ def test_a_question_whose_answer_cannot_be_read_is_asked_once_in_a_run_and_that_
         == "some answers could not be read"
     )
     fake.script(scribe)
-    assert consolidate(told, cadence="light")["unasked"] == {}
+    assert consolidate(told, cadence="nightly")["unasked"] == {}
     assert len(fake.asked) == first + 1
     assert "consolidation" not in told.memory.call("status", {})["faults"]
 

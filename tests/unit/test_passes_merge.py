@@ -67,8 +67,8 @@ def told(keeping, *texts, **changes):
     return keeping.plant(*made)
 
 
-def light(keeping, **more):
-    return keeping.memory.call("consolidate", {"cadence": "light", **more})
+def night(keeping, **more):
+    return keeping.memory.call("consolidate", {"cadence": "nightly", **more})
 
 
 def statuses(keeping, names):
@@ -92,7 +92,7 @@ def test_equal_statements_become_one_with_the_evidence_of_all(keeping):
     )
     sure = keeping.fact("Anna drinks oat milk", **OURS | {"confidence": 0.7})
     before = {keeping.seen(name).path for name in names}
-    report = light(keeping, only="merge")
+    report = night(keeping, only="merge")
     winner = keeping.seen(sure)
     assert statuses(keeping, names) == ["superseded"] * 3
     assert {keeping.seen(name).superseded_by for name in names} == {(sure,)}
@@ -120,7 +120,7 @@ def test_equal_statements_become_one_with_the_evidence_of_all(keeping):
 )
 def test_by_words_alone_nothing_else_is_merged(keeping, one, other):
     names = told(keeping, one, other)
-    light(keeping, only="merge")
+    night(keeping, only="merge")
     assert statuses(keeping, names) == ["active", "active"]
 
 
@@ -136,7 +136,7 @@ def test_what_happened_at_two_times_and_what_two_personas_know_is_not_one(keepin
         keeping.made("Anna is fond of jazz.", days=3, persona="work", **OURS),
         keeping.made("Anna is fond of jazz.", days=4, **OURS),
     )
-    light(keeping, only="merge")
+    night(keeping, only="merge")
     assert statuses(keeping, names) == ["active"] * 4
 
 
@@ -160,7 +160,7 @@ def test_what_a_person_stands_by_is_never_the_loser(keeping, how):
         )
         keeping.memory.files.rescan(None)
     before = path.read_bytes()
-    light(keeping, only="merge")
+    night(keeping, only="merge")
     assert statuses(keeping, [theirs, ours]) == ["active", "superseded"]
     if how in {"confirm", "edit"}:
         assert path.read_bytes() == before
@@ -171,7 +171,7 @@ def test_two_that_persons_stand_by_both_stay(keeping):
     names = told(
         keeping, "Anna drinks oat milk.", "Anna drinks oat milk.", origin="user"
     )
-    light(keeping, only="merge")
+    night(keeping, only="merge")
     assert statuses(keeping, names) == ["active", "active"]
 
 
@@ -182,18 +182,18 @@ def test_a_merge_is_tried_made_repeated_and_taken_back(keeping):
     """Dry is wet, twice is once, and what was undone is not merged again."""
     names = told(keeping, *["Anna drinks oat milk."] * 3)
     before = keeping.tree()
-    told_of = light(keeping, dry_run=True)
+    told_of = night(keeping, dry_run=True)
     assert keeping.tree() == before
-    done = light(keeping)
+    done = night(keeping)
     assert done["deeds"] == told_of["deeds"]
     assert sorted(statuses(keeping, names)) == ["active", "superseded", "superseded"]
     bytes_now = keeping.everything()
-    assert light(keeping)["deeds"] == ()
+    assert night(keeping)["deeds"] == ()
     assert keeping.everything() == bytes_now
     keeping.memory.call("undo", {"id": done["run"]})
     assert keeping.tree() == before
     keeping.clock.advance(days=1)
-    light(keeping)
+    night(keeping)
     assert statuses(keeping, names) == ["active"] * 3
 
 
@@ -203,7 +203,7 @@ def test_one_run_merges_only_so_many(opened, settings):
     )
     keeping = Keeping(opened(policy=policy))
     names = told(keeping, *["Anna drinks oat milk."] * 6)
-    light(keeping)
+    night(keeping)
     assert statuses(keeping, names).count("superseded") == 3
 
 
@@ -214,7 +214,7 @@ def test_no_memory_goes_where_the_one_that_stays_cannot_be_written(keeping):
     strong = keeping.fact("Anna drinks oat milk.", **OURS | {"confidence": 0.9})
     path = keeping.root / keeping.seen(strong).path
     path.write_text(path.read_text() + "\nAnd seen by nobody yet.\n")
-    report = light(keeping, only="merge")
+    report = night(keeping, only="merge")
     assert statuses(keeping, names) == ["active", "active"]
     assert report["put_off"]
 
@@ -258,7 +258,7 @@ def test_a_contradiction_that_the_model_is_sure_of_ends_the_older(asking, fake):
     keeping = asking()
     old, new = compared(keeping, PORTO, LISBON)
     judging(fake, compare=every("contradicts", 0.95))
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     was, now = keeping.seen(old), keeping.seen(new)
     assert (was.status, was.superseded_by, now.supersedes) == (
         "invalidated",
@@ -275,16 +275,16 @@ def test_a_contradiction_in_doubt_waits_for_a_person_and_is_asked_once(asking, f
     keeping = asking()
     names = compared(keeping, PORTO, LISBON)
     judging(fake, compare=every("contradicts", 0.89))
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert statuses(keeping, names) == ["active", "active"]
     (case,) = keeping.memory.call("review", {})["cases"]
     assert [one["text"] for one in case["statements"]] == [LISBON, PORTO]
     before = keeping.everything()
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert keeping.everything() == before
     keeping.memory.call("decide", {"id": case["id"], "decision": "both"})
     keeping.clock.advance(days=1)
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert keeping.memory.call("review", {})["cases"] == []
 
 
@@ -295,7 +295,7 @@ def test_a_model_never_ends_what_a_person_confirmed(asking, fake):
     keeping.memory.call("confirm", {"id": old})
     before = (keeping.root / keeping.seen(old).path).read_bytes()
     judging(fake, compare=every("contradicts", 1.0))
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert (keeping.root / keeping.seen(old).path).read_bytes() == before
     assert statuses(keeping, [old, new]) == ["active", "active"]
     assert len(keeping.memory.call("review", {})["cases"]) == 1
@@ -311,7 +311,7 @@ def test_what_three_conversations_told_is_only_weakened(asking, fake):
     new = keeping.fact(LISBON, days=2, source=turn(4), **OURS)
     judging(fake, compare=every("contradicts", 0.95))
     for only in ("compare", None, "compare"):
-        light(keeping, only=only)
+        night(keeping, only=only)
         was = keeping.seen(old)
         assert (was.status, was.confidence, was.superseded_by) == (
             "active",
@@ -332,7 +332,7 @@ def test_what_is_weakened_has_lost_nothing_until_then(asking, fake, clock):
     old = keeping.fact(PORTO, days=60, source=turn(1), also=(turn(2), turn(3)), **sure)
     keeping.fact(LISBON, days=2, source=turn(4), **sure)
     judging(fake, compare=every("contradicts", 0.95))
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert keeping.seen(old).confidence == pytest.approx(0.7)
     assert keeping.memory.call("show", {"id": old})["worth"]["salience"] == 0.5
     clock.advance(days=10)
@@ -384,13 +384,13 @@ def test_nothing_important_is_ended_and_nothing_doubtful_ends(asking, fake):
     keeping = asking()
     old, new = compared(keeping, PORTO, LISBON, importance=0.8)
     judging(fake, compare=every("contradicts", 1.0))
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert statuses(keeping, [old, new]) == ["active", "active"]
     assert len(keeping.memory.call("review", {})["cases"]) == 1
     weak = compared(
         keeping, "Mira owns a violin.", "Mira does not own a violin.", confidence=0.3
     )
-    report = light(keeping, only="compare")
+    report = night(keeping, only="compare")
     assert statuses(keeping, weak) == ["active", "active"]
     assert any(
         "has to wait: confidence below 0.35" in one["why"] for one in report["findings"]
@@ -402,10 +402,10 @@ def test_what_was_refused_is_told_once_by_why(asking, fake):
     keeping = asking()
     old, _ = compared(keeping, PORTO, LISBON, importance=0.8)
     judging(fake, compare=every("contradicts", 1.0))
-    light(keeping, only="compare", dry_run=True)
+    night(keeping, only="compare", dry_run=True)
     assert refusals(keeping, old) == []
-    light(keeping, only="compare")
-    light(keeping, only="compare")
+    night(keeping, only="compare")
+    night(keeping, only="compare")
     (one,) = refusals(keeping, old)
     assert (one["action"], one["outcome"], one["ruling"]) == (
         "discard",
@@ -426,7 +426,7 @@ def test_what_is_stale_is_not_put_together_on_a_models_word(asking, fake):
     names = compared(keeping, *same)
     keeping.clock.advance(days=60)
     judging(fake, compare=every("same", 0.95))
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert statuses(keeping, names) == ["active", "active"]
     assert [one["reason"] for name in names for one in refusals(keeping, name)] == [
         "it is stale"
@@ -438,7 +438,7 @@ def test_what_is_stale_is_not_put_together_on_a_models_word(asking, fake):
 def test_without_tokens_left_nothing_is_asked(asking, fake):
     keeping = asking(tokens_per_day=0)
     compared(keeping, PORTO, LISBON)
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert tasks(fake) == []
     assert keeping.memory.health.problems()["consolidation"] == "no tokens are left"
 
@@ -460,12 +460,12 @@ def test_what_the_model_calls_the_same_is_one_and_in_doubt_both_stay(asking, fak
         "Anna rides the tram to the office.",
     )
     judging(fake, compare=every("same", 0.8))
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert statuses(keeping, names) == ["active", "active"]
     keeping.memory.maintenance_loop.maintenance.snapshot.answers.clear()
     (keeping.root / "state" / "compared.json").unlink()
     judging(fake, compare=every("same", 0.95))
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert sorted(statuses(keeping, names)) == ["active", "superseded"]
     (winner,) = [name for name in names if keeping.seen(name).status == "active"]
     assert len({keeping.seen(winner).source, *keeping.seen(winner).also}) == 2
@@ -477,12 +477,12 @@ def test_a_handful_of_memories_is_not_compared_and_the_same_question_is_asked_on
 ):
     keeping = asking()
     told(keeping, PORTO, LISBON)
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert tasks(fake) == []
     told(keeping, *FILLER)
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     before = keeping.everything()
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert tasks(fake) == ["compare"]
     assert keeping.everything() == before
 
@@ -507,7 +507,7 @@ def test_a_verdict_without_its_certainty_is_asked_for_once_more(asking, fake):
 
     fake.texts = []
     fake.script(step)
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert "`confidence`" in fake.texts[1].rpartition("could not be used")[2]
     assert "superseded" in statuses(keeping, names) or len(fake.texts) == 2
 
@@ -524,7 +524,7 @@ def test_a_verdict_on_a_pair_survives_the_undo_of_its_run(asking, fake):
         "Anna rides the tram to the office.",
     )
     judging(fake, compare=every("same", 0.95))
-    run = light(keeping, only="compare")["run"]
+    run = night(keeping, only="compare")["run"]
     path = keeping.root / "state" / "compared.json"
     held = path.read_bytes()
     assert sorted(statuses(keeping, names)) == ["active", "superseded"]
@@ -538,7 +538,7 @@ def test_a_verdict_on_a_pair_survives_the_undo_of_its_run(asking, fake):
     assert statuses(keeping, names) == ["active", "active"]
     assert undone["put_off"] == {}
     assert path.read_bytes() == held
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert tasks(fake) == ["compare"]
     assert statuses(keeping, names) == ["active", "active"]
 
@@ -555,14 +555,14 @@ def test_what_is_no_verdict_in_the_file_of_verdicts_ends_nothing(
     keeping = asking()
     names = compared(keeping, PORTO, LISBON)
     judging(fake, compare=every("independent", 0.9))
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     path = keeping.root / "state" / "compared.json"
     held = json.loads(path.read_text())
     path.write_text(
         json.dumps({pair: [says, relation, sure] for pair, (says, *_) in held.items()})
     )
     keeping = asking()
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert statuses(keeping, names) == ["active", "active"]
     assert json.loads(path.read_text()) == held
 
@@ -585,7 +585,7 @@ def test_a_pair_that_was_judged_is_asked_about_again_only_when_one_says_somethin
     def pairs():
         seen.clear()
         keeping.clock.advance(minutes=20)
-        light(keeping, only="compare")
+        night(keeping, only="compare")
         return [
             {one["newer"]["text"], one["older"]["text"]}
             for shown in seen
@@ -603,17 +603,6 @@ def test_a_pair_that_was_judged_is_asked_about_again_only_when_one_says_somethin
     assert pairs() == []
     (keeping.root / "state" / "compared.json").write_bytes(spoil)
     assert len(pairs()) == 3
-
-
-# row: C12
-def test_light_runs_keep_ten_minutes_apart(keeping, clock):
-    maintenance_loop = keeping.memory.maintenance_loop
-    maintenance_loop.tend(busy=False)
-    for minutes, runs in ((0, ["light"]), (9, []), (1, ["light"])):
-        clock.advance(minutes=minutes)
-        for _ in range(3):
-            maintenance_loop.schedule.filed(0)
-        assert [report.name for report in maintenance_loop.tend(busy=False)] == runs
 
 
 # row: A28
@@ -647,7 +636,7 @@ def test_contradictions_are_looked_for_in_one_question_of_the_highest_pairs(
 # row: X2
 def test_without_a_model_the_question_is_shown_as_skipped(keeping):
     compared(keeping, PORTO, LISBON)
-    report = light(keeping)
+    report = night(keeping)
     assert report["unasked"] == {"compare": 1}
 
 
@@ -682,7 +671,7 @@ def test_a_bad_reply_changes_no_memory(asking, fake, reply):
         name: (keeping.root / keeping.seen(name).path).read_bytes() for name in names
     }
     fake.script(reply)
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert {
         name: (keeping.root / keeping.seen(name).path).read_bytes() for name in names
     } == before
@@ -694,7 +683,7 @@ def test_a_bad_reply_changes_no_memory(asking, fake, reply):
 def test_a_spent_budget_stops_the_questions_and_is_told(asking, fake):
     keeping = asking(calls_per_day=0)
     compared(keeping, PORTO, LISBON)
-    report = light(keeping)
+    report = night(keeping)
     assert fake.asked == []
     assert report["unasked"] == {"compare": 1}
     assert keeping.memory.call("status", {})["budget"]["calls_per_day"] == 0
@@ -706,7 +695,7 @@ def test_status_shows_what_the_models_cost_today(asking, fake, clock):
     keeping = asking()
     compared(keeping, PORTO, LISBON)
     judging(fake, compare=every("independent", 1.0))
-    light(keeping)
+    night(keeping)
     spent = keeping.memory.call("status", {})["budget"]
     assert spent["calls"] == 1
     assert 0 < spent["tokens"] < spent["tokens_per_day"]
@@ -722,7 +711,7 @@ def test_a_statement_of_less_standing_ends_nothing(asking, fake):
     old = keeping.fact(PORTO, days=3, **OURS)  # without a source it is a person's
     new = keeping.fact(LISBON, days=2, source="2026-11-09-nowhere#^t1", **OURS)
     judging(fake, compare=every("contradicts", 1.0))
-    light(keeping, only="compare")
+    night(keeping, only="compare")
     assert statuses(keeping, [old, new]) == ["active", "active"]
     assert len(keeping.memory.call("review", {})["cases"]) == 1
 
@@ -737,5 +726,5 @@ def test_a_conclusion_confirms_nothing(keeping):
         origin="synthesized",
     )
     names += keeping.plant(made)
-    light(keeping, only="merge")
+    night(keeping, only="merge")
     assert statuses(keeping, names) == ["active", "active"]

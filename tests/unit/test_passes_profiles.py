@@ -72,7 +72,7 @@ def test_what_lasts_of_the_user_is_a_line_with_its_source(keeping):
     of_the_user(keeping, "The user is shy.", persona="doctor")
     of_the_user(keeping, "The user is wise.", origin="synthesized")
     plant(keeping, "Anna likes tea too.", category="preference")
-    consolidate(keeping, cadence="light")
+    consolidate(keeping, cadence="nightly")
     path = keeping.root / "profile.md"
     lines = [line for line in path.read_text().splitlines() if line.startswith("- ")]
     assert {line.partition(" [[")[0] for line in lines} == {
@@ -81,10 +81,10 @@ def test_what_lasts_of_the_user_is_a_line_with_its_source(keeping):
     }
     path.write_text(path.read_text() + "\nI also like rain.\n")
     keeping.memory.call("forget", {"id": likes})
-    consolidate(keeping, cadence="light")
+    consolidate(keeping, cadence="nightly")
     assert "tea" not in path.read_text()
     assert path.read_text().endswith("\nI also like rain.\n")
-    whole(keeping, cadence="light")
+    whole(keeping, cadence="nightly")
 
 
 # row: C15

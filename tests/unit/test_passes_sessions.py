@@ -123,7 +123,7 @@ def conversation(text):
 def tend(memory):
     return [
         report.name
-        for report in memory.maintenance_loop.tend(busy=False)
+        for report in memory.maintenance_loop.tend()
         if report.name == "talk"
     ]
 
@@ -387,7 +387,7 @@ def test_what_a_person_wrote_into_a_summary_stays(told, clock, where):
     clock.advance(minutes=-31)
     say(told, STORY[4], start=4)
     clock.advance(minutes=31)
-    told.maintenance_loop.tend(busy=False)
+    told.maintenance_loop.tend()
     assert keys(talk(told))["summarised"] == 5
     assert talk(told).count("We plan") == 1
 
@@ -404,10 +404,10 @@ def test_while_somebody_is_at_the_file_it_is_left_alone(opened, settings, clock)
     clock.now = datetime.now(UTC)
     path.write_text(path.read_text() + "\nA line of mine.\n")
     memory.files.rescan(None)
-    memory.maintenance_loop.tend(busy=False)
+    memory.maintenance_loop.tend()
     assert "summarised" not in talk(memory)
     clock.advance(minutes=2)
-    memory.maintenance_loop.tend(busy=False)
+    memory.maintenance_loop.tend()
     assert "summarised" in talk(memory)
     assert "A line of mine." in talk(memory)
 
@@ -479,8 +479,8 @@ def test_every_fifth_turn_of_the_user_makes_an_episode(told, clock):
     assert read.body.strip() == "The user told of a move to Porto with Vera."
     assert (read.keys["origin"], read.keys["kind"]) == ("consolidation", "episode")
     assert read.keys["source"] == [
-        "[[2026-11-20-porto#^t1]]",
-        "[[2026-11-20-porto#^t9]]",
+        "[[2026-11-20-porto_a1b2c3#^t1]]",
+        "[[2026-11-20-porto_a1b2c3#^t9]]",
     ]
     assert {
         path.name for path in (told.settings.vault / "facts").rglob("*.md")
@@ -488,7 +488,7 @@ def test_every_fifth_turn_of_the_user_makes_an_episode(told, clock):
     path.unlink()
     told.files.rescan(None)
     clock.advance(hours=1)
-    told.maintenance_loop.tend(busy=False)
+    told.maintenance_loop.tend()
     assert not list((told.settings.vault / "episodes").rglob("*.md"))
 
 
@@ -522,8 +522,8 @@ def test_a_long_conversation_tells_four_episodes_in_one_call_before_it_ends(
     tend(told)
     (fifth,) = set((told.settings.vault / "episodes").rglob("*.md")) - set(told_so_far)
     assert frontmatter.read(fifth.read_bytes()).keys["source"] == [
-        "[[2026-11-20-porto#^t21]]",
-        "[[2026-11-20-porto#^t25]]",
+        "[[2026-11-20-porto_a1b2c3#^t21]]",
+        "[[2026-11-20-porto_a1b2c3#^t25]]",
     ]
     assert keys(talk(told))["episodes"] == 5
 
@@ -564,7 +564,7 @@ def test_the_spine_reaches_version_two(told):
     path = told.settings.vault / "spine.md"
     for number in range(4):
         say(told, *STORY, session=f"s{number}")
-        told.maintenance_loop.tend(busy=False)
+        told.call("consolidate", {"only": "spine"})
         if number == 0:
             assert not path.exists()
         if number == 1:
@@ -587,13 +587,13 @@ def test_the_spine_reaches_version_two(told):
 # row: X23
 def test_a_section_of_the_spine_that_a_person_wrote_stays(told):
     say(told, *STORY, *STORY, session="a")
-    tend(told)
+    told.call("consolidate", {"only": "spine"})
     path = told.settings.vault / "spine.md"
     path.write_text(
         path.read_text().replace("- lives by the sea", "- lives in the hills")
     )
     say(told, *STORY, *STORY, session="b")
-    tend(told)
+    told.call("consolidate", {"only": "spine"})
     assert keys(path.read_text())["version"] == 2
     assert "- lives in the hills" in path.read_text()
     assert "- lives by the sea" not in path.read_text()

@@ -16,6 +16,7 @@ from engram.core.text import content_hash
 from engram.errors import ConflictError, EngramError
 from engram.memory import VaultMemory
 from engram.vault import facts, syscalls
+from tests.conftest import name_device
 from tests.fakes.batches import (
     batch_of,
     by_text,
@@ -135,6 +136,7 @@ def whole(tmp_path_factory):
     settings = config.load(
         root, {"ENGRAM_HOME": str(root / ".home"), "HOME": str(root)}
     )
+    name_device(settings.state)
     memory = held_back(
         VaultMemory(settings, clock=lambda: datetime(2026, 11, 20, 20, 0, tzinfo=UTC))
     )

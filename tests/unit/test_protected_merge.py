@@ -155,7 +155,9 @@ def test_protected_memories_that_a_model_calls_the_same_are_asked_about(keeping,
         keeping, "Anna is allergic to walnuts.", "Anna is allergic to all nuts."
     )
     judging(fake, compare=every("same", 0.99))
-    report = keeping.memory.call("consolidate", {"cadence": "light", "only": "compare"})
+    report = keeping.memory.call(
+        "consolidate", {"cadence": "nightly", "only": "compare"}
+    )
     assert statuses(keeping, names) == ["active", "active"]
     assert report["held"] == {"compare": "compare would end 1 protected memory"}
     tick(keeping, "compare")
@@ -221,7 +223,7 @@ def test_five_months_of_nights_with_an_eager_model_take_nothing_protected(
     before = {name: keeping.seen(name) for name in names}
     for _ in range(30):
         clock.advance(days=5)
-        for cadence in ("light", "nightly", "weekly"):
+        for cadence in ("nightly", "weekly"):
             assert (
                 keeping.memory.call("consolidate", {"cadence": cadence})["failures"]
                 == {}

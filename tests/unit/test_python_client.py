@@ -91,7 +91,7 @@ def play_runs(call):
     call("undo", id=run, dry_run=True)
     call("remember", text="Anna plays the cello.", about=["Anna"])
     call("synthesize", about="Anna")
-    call("consolidate", cadence="light")
+    call("consolidate", cadence="nightly")
     call("prune", dry_run=True)
     call("forecast", days=900, curve=True)
     call("begin_import", file="old.jsonl", source="1234")

@@ -423,7 +423,7 @@ def test_a_question_about_files_is_listed_and_settled_by_hand(memory, queue, clo
     memory.files.rescan(None)
     cases = queue.cases.open_cases()
     assert all(not case.choices for case in cases)
-    assert len(cases) == 3  # and the question about the copy
+    assert len(cases) == 2
     for case in cases:
         with pytest.raises(BadRequestError, match="in an editor"):
             queue.decide(case, "keep")

@@ -170,7 +170,7 @@ def test_no_model_is_given_it(observed, running, clock):
         say(memory, text, persona="Doctor")
         said = f"I took the tram to the conference again, on my way number {minute}."
         say(memory, said, persona="Doctor")
-    for days, cadence in ((1, "talk"), (0, "light"), (0, "nightly"), (0, "weekly")):
+    for days, cadence in ((1, "talk"), (0, "nightly"), (0, "weekly")):
         clock.advance(days=days)
         memory.call("consolidate", {"cadence": cadence})
     while memory.embed():

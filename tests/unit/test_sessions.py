@@ -193,10 +193,15 @@ def test_where_a_turn_was_put_is_told():
 
 
 def test_a_session_is_continued_across_files_by_its_name():
-    """The file's stem has the date and the thread; a taken one gets a number."""
-    day = START.astimezone(ZONE)
-    assert sessions.stem("Coffee plans", day, lambda _: False) == STEM
-    assert sessions.stem("Coffee plans", day, {STEM}.__contains__) == f"{STEM}-2"
+    """The file's stem has the date, the thread and the device; a taken one gets a number."""
+    day, device, own = START.astimezone(ZONE), "a1b2c3d4e5f60718", f"{STEM}_a1b2c3"
+    assert sessions.stem("Coffee plans", day, device, lambda _: False) == own
+    second = sessions.stem("Coffee plans", day, device, {own}.__contains__)
+    assert second == f"{own}-2"
+    devices = [sessions.device_in(one) for one in (STEM, own, second)]
+    assert devices == ["", "a1b2c3", "a1b2c3"]
+    assert sessions.is_written_by(second, device)
+    assert not sessions.is_written_by(STEM, device)
     assert sessions.path(STEM) == f"sessions/2026-11-20/{STEM}.md"
 
 

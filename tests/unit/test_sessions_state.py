@@ -59,7 +59,7 @@ def work(memory):
     """What the daemon does whenever it looks."""
     for batch in memory.pipeline.due(memory.clock()):
         memory.pipeline.file(batch, memory.pipeline.distil(batch))
-    memory.maintenance_loop.tend(busy=memory.queue.is_busy())
+    memory.maintenance_loop.tend()
 
 
 def say(memory, text, session="trip", role="user", **more):
@@ -130,14 +130,16 @@ def test_the_timeline_of_the_seed(told, clock):
     work(told)
     assert "So far 4 turns." in file(told, first)
     assert "So far 12 turns." in file(told, second)
-    # Past twenty messages there is a spine, past forty its second version.
+    # The night past twenty messages there is a spine, past forty its second version.
     spine = told.settings.vault / "spine.md"
+    told.call("consolidate", {"only": "spine"})
     assert frontmatter.read(spine.read_bytes()).keys["version"] == 1
     for number in range(21, 42):
         clock.advance(minutes=1)
         say(told, f"The bus in Porto was number {number}.")
+    told.call("consolidate", {"only": "spine"})
     found = frontmatter.read(spine.read_bytes()).keys
-    assert (found["version"], found["messages"]) == (2, 40)
+    assert (found["version"], found["messages"]) == (2, 41)
     assert context(told)["state"]["messageCount"] == 41
 
 
@@ -243,7 +245,7 @@ def test_importance_rises_with_each_mention_and_its_base_stays(memory):
             "observe",
             {"turns": [{"session": "trip", "text": f"The tide was {number} metres."}]},
         )
-    memory.call("consolidate", {"cadence": "talk"})
+    memory.call("consolidate", {"only": "spine"})
     spine = (memory.settings.vault / "spine.md").read_text()
     assert spine.index("strong tea") < spine.index("oat milk")
     assert {fact.importance for fact in memory.index.catalog.facts()} == {0.5}
@@ -396,7 +398,7 @@ def test_a_promise_whose_day_is_long_over_crowds_out_no_other(memory, clock):
             "observe",
             {"turns": [{"session": "a", "text": f"The tide is {number} metres high."}]},
         )
-    memory.call("consolidate", {"cadence": "talk"})
+    memory.call("consolidate", {"only": "spine"})
     page = read_block((vault / "spine.md").read_text(), "open_loops")
     assert ("late fence" in page, "old fence" in page) == (True, False)
 

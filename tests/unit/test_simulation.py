@@ -18,13 +18,13 @@ from engram.errors import LockedError, NotFoundError
 from engram.pipeline.process import TurnPipeline
 from engram.pipeline.reconcile import Reconciler
 from engram.testing import Simulation
+from tests.conftest import name_device
 from tests.fakes.answers import ID
 from tests.fakes.openai_server import FakeServer, status
 from tests.fakes.stepped import SteppedDaemon, wait_for
 
 FRIDAY = datetime(2026, 3, 6, 8, 0, 20, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-DEVICE = "0123456789abcdef\n"
 
 
 @pytest.fixture
@@ -34,6 +34,7 @@ def begin(tmp_path):
 
     def start(at=FRIDAY, name="vault", **env):
         vault = planted(tmp_path / name)
+        name_device(tmp_path / f"{name}-home" / "state" / ID)
         running.append(
             Simulation(vault, at=at, home=tmp_path / f"{name}-home", env=env)
         )
@@ -126,17 +127,14 @@ def daemon(folder):
     home = folder / "daemon-home"
     env = {"ENGRAM_HOME": str(home), "HOME": str(home), "TZ": "UTC"}
     settings = config.load(planted(folder / "daemon"), env)
-    settings.state.mkdir(parents=True)
-    (settings.state / "device").write_text(DEVICE)
+    name_device(settings.state)
     with Stepped(settings, FRIDAY) as stepped:
         yield stepped
 
 
 @contextmanager
 def simulation(folder):
-    state = folder / "sim-home" / "state" / ID
-    state.mkdir(parents=True)
-    (state / "device").write_text(DEVICE)
+    name_device(folder / "sim-home" / "state" / ID)
     with Simulation(
         planted(folder / "sim"), at=FRIDAY, home=folder / "sim-home"
     ) as sim:
@@ -418,7 +416,7 @@ def test_work_that_fails_stands_in_the_faults_until_it_succeeds(begin, tmp_path)
     maintenance_loop = sim._memory.maintenance_loop
     tend = maintenance_loop.tend
 
-    def broken(*, busy):
+    def broken():
         tried.append(sim.now)
         raise ValueError("x")
 

@@ -26,7 +26,7 @@ def observe(memory, *texts, session="camp", **more):
 
 def sum_up(memory, clock):
     clock.advance(hours=3)
-    for cadence in ("talk", "light", "nightly"):
+    for cadence in ("talk", "nightly"):
         memory.call("consolidate", {"cadence": cadence})
 
 

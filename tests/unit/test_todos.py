@@ -152,7 +152,7 @@ def test_what_the_user_says_is_done_is_fulfilled_and_nothing_else(memory):
     say(memory, "I called the agency, the flat is ours.")
     assert stages(memory) == {agency: "fulfilled", cake: "open"}
     fact = memory.index.catalog.find_fact(agency)
-    assert fact.end_reason == "kept, as said in 2026-11-20-porto#^t1"
+    assert fact.end_reason == "kept, as said in 2026-11-20-porto_a1b2c3#^t1"
     assert fact.done == datetime(2026, 11, 20, 20, 1, tzinfo=UTC)
     memory.clock.advance(days=91)
     report = memory.call("consolidate", {})
@@ -291,7 +291,7 @@ def test_promises_are_listed_and_settled_by_hand(memory):
 def test_open_promises_are_tasks_in_the_spine_and_a_tick_keeps_one(memory):
     name = promise(memory, "I will call the agency about the flat.")
     say(memory, *(f"The tide was {number} metres." for number in range(20)))
-    run(memory)
+    memory.call("consolidate", {"only": "spine"})
     spine = memory.settings.vault / "spine.md"
     (task,) = [
         line for line in spine.read_text().splitlines() if line.startswith("- [ ]")
@@ -301,7 +301,7 @@ def test_open_promises_are_tasks_in_the_spine_and_a_tick_keeps_one(memory):
     run(memory)
     assert stages(memory) == {name: "fulfilled"}
     say(memory, *(f"The wind was {number} knots." for number in range(20)))
-    run(memory)
+    memory.call("consolidate", {"only": "spine"})
     assert "call the agency" not in spine.read_text()
 
 
@@ -454,7 +454,7 @@ def test_a_turn_that_keeps_a_promise_is_logged_as_a_rule_and_can_be_undone(memor
     name = promise(memory, "I will call the agency about the flat.")
     say(memory, "I called the agency about the flat.")
     (row,) = [row for row in memory.vault.actions_of(name) if row["action"] == "settle"]
-    assert (row["by"], row["turn"]) == ("rule", "2026-11-20-porto#^t1")
+    assert (row["by"], row["turn"]) == ("rule", "2026-11-20-porto_a1b2c3#^t1")
     memory.call("settle", {"id": name, "stage": "open"})
     assert stages(memory) == {name: "open"}
 

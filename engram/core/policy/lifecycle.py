@@ -422,22 +422,16 @@ class LifecyclePolicy:
 class ConsolidationPolicy:
     """Maintenance runs, their logs and their undo history."""
 
-    light_extractions: int = number(
-        3, "batches", 1, 1000, "C12", "filed batches after which a light run is due"
-    )
-    light_minutes: float = number(
-        10.0, "minutes", 0, 1440, "C12", "least time between two light runs"
+    gives_way: int = number(
+        5,
+        "times",
+        0,
+        1000,
+        "house",
+        "times in a row that a run of the whole vault is given up for other work",
     )
     nightly_hour: int = number(
         3, "hour", 0, 23, "D9", "local hour of the nightly run", "consolidation.hour"
-    )
-    nightly_facts: int = number(
-        25,
-        "memories",
-        1,
-        100000,
-        "D9",
-        "new memories after which a nightly run is due before its hour",
     )
     weekly_day: int = number(
         6, "day", 0, 6, "C34", "day of the weekly run; Monday is 0"

@@ -20,10 +20,11 @@ from engram.core.language.date_display import named_dates, with_named_dates
 from engram.core.records import BlockEdit, Line
 from engram.core.replaced import replaced
 from engram.core.text import normalise
+from engram.core.user_facts import Owner, attribute_of
 from engram.maintenance.passes import FileWrite, ModelQuestion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.records import Fact, Page
@@ -102,6 +103,24 @@ def current(
 
 
 _COMPARED = 4
+
+
+def attributes(view: PassView) -> Callable[[Fact], str]:
+    """Return a function from a memory to its attribute of the user (`attribute_of`).
+
+    The attribute of a statement is found once in a run, because it takes long.
+    """
+    owner = Owner(entity_names(view).is_owner, name_words(view))
+    known: dict[object, str] = view.once(attributes, dict, view.owner, owner.names)
+
+    def attribute(fact: Fact) -> str:
+        key = fact.text, fact.kind, fact.category, fact.about
+        if key not in known:
+            view.reader.check()
+            known[key] = attribute_of(fact, owner)
+        return known[key]
+
+    return attribute
 
 
 def is_about_owner(view: PassView, fact: Fact) -> bool:

@@ -165,8 +165,7 @@ def _ids_to_compare(view: PassView, memories: Sequence[MemoryState]) -> set[str]
             other for one in approved for other, _ in neighbours_of(view, one, limit)
         )
         return {one.fact.id for one in (*approved, *near)}
-    number = policy.reflected if view.whole else policy.newest
-    return {one.fact.id for one in memories[:number]}
+    return {one.fact.id for one in memories[: policy.reflected]}
 
 
 def _merge_rank(

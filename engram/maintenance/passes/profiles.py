@@ -15,17 +15,16 @@ from engram.core.categories import category_of
 from engram.core.language.wishes import is_standing_wish
 from engram.core.records import BlockEdit, Line
 from engram.core.text import normalise
-from engram.core.user_facts import SHARES, WISH, Owner, attribute_of
+from engram.core.user_facts import SHARES, WISH
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
+    attributes,
     by_weight,
     current,
-    entity_names,
     is_about_owner,
     line_of,
     link_name,
     local_date,
-    name_words,
     public_memories,
     question_of,
     sentences,
@@ -143,15 +142,14 @@ def _of_profile(view: PassView, now: datetime) -> list[MemoryState]:
 
     Standing wishes to the assistant are left out.
     """
-    names = entity_names(view)
-    owner = Owner(names.is_owner, name_words(view))
+    attribute_of = attributes(view)
     ranks = {name: rank for rank, name in enumerate(SHARES)}
     ordered = []
     for one in _about_user(view, now):
         category = category_of(one.fact.category)
         if not category.profile:
             continue
-        attribute = attribute_of(one.fact, owner)
+        attribute = attribute_of(one.fact)
         if attribute == WISH or (category.corrects and not attribute):
             continue
         rank = ranks.get(attribute, len(ranks))

@@ -47,17 +47,16 @@ from engram.core.sessions import (
 from engram.core.text import ulid
 from engram.core.todos import is_open, is_past, is_past_plan
 from engram.core.trust import DERIVED_ORIGINS, said_by_user
-from engram.core.user_facts import Owner, attribute_of
 from engram.maintenance.passes import FileWrite, ModelQuestion, Step
 from engram.maintenance.passes.generated_text import (
+    attributes,
     current,
     entity_names,
-    name_words,
 )
 from engram.maintenance.passes.groups import dropped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.policy.sessions import SessionPolicy
@@ -544,13 +543,12 @@ def _spine_facts(
 
     Memories of one persona (`E14`), conclusions and past promises are left out.
     """
-    names = entity_names(view)
-    owner = Owner(names.is_owner, name_words(view))
+    is_owner, attribute_of = entity_names(view).is_owner, attributes(view)
 
     def rank(one: MemoryState) -> tuple[bool, bool, float, str]:
         again = len(one.fact.also) + one.usage.confirmations
         weight = after_mentions(one.fact.importance, again, view.policy.ladder)
-        is_standing = bool(attribute_of(one.fact, owner))
+        is_standing = bool(attribute_of(one.fact))
         return (not one.fact.pinned, not is_standing, -weight, one.fact.id)
 
     first_hand = [
@@ -563,7 +561,8 @@ def _spine_facts(
     for one in sorted(first_hand, key=rank):
         if is_past_plan(one.fact, now, view.zone):
             continue
-        name = _section_of(one.fact, now, past_days, owner)
+        attribute = attribute_of(one.fact)
+        name = _section_of(one.fact, attribute, now, past_days, is_owner)
         if name and len(sections[name]) < _COMPARED * policy.spine_items:
             sections[name].append(one)
     listed = [one for some in sections.values() for one in some]
@@ -574,21 +573,26 @@ def _spine_facts(
     }
 
 
-def _section_of(fact: Fact, now: datetime, past_days: float, owner: Owner) -> str:
+def _section_of(
+    fact: Fact,
+    attribute: str,
+    now: datetime,
+    past_days: float,
+    is_owner: Callable[[str], bool],
+) -> str:
     """Return the section of the persona summary for a memory, or ''.
 
-    An attribute of the user, such as home, work or health, belongs to the profile in
+    An `attribute` of the user, such as home, work or health, belongs to the profile in
     every category; family and pets belong to people.
     """
     category = category_of(fact.category)
     if category.promise and (not is_open(fact) or is_past(fact, now, past_days)):
         return ""
-    attribute = attribute_of(fact, owner)
     if attribute and not category.promise:
         return "people" if attribute in {"family", "pet"} else "profile"
     if category.spine:
         return category.spine
-    is_own = all(map(owner.is_owner, fact.about[:1])) and fact.kind == "note"
+    is_own = all(map(is_owner, fact.about[:1])) and fact.kind == "note"
     return "profile" if is_own else ""
 
 

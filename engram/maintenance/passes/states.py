@@ -137,15 +137,11 @@ def _not_repeated(older: dict[str, MemoryState], plan: Fact) -> dict[str, Memory
 
 
 def _newest(view: PassView, now: datetime) -> list[MemoryState]:
-    """Return the memories of the user, the latest first.
-
-    A plan counts from its day on. In a light run the source of a memory is not in the
-    view (`MemoryState.said_by`), so the reader is asked.
-    """
+    """Return the memories of the user, the latest first; a plan counts from its day on."""
     stated = [one for one in seeds(view) if _stated_at(one) <= now]
     stated.sort(key=lambda one: (_stated_at(one), one.fact.id), reverse=True)
-    own = (one for one in stated if view.reader.said_by(one.fact) == "user")
-    return list(islice(own, view.policy.insight.newest))
+    own = (one for one in stated if one.said_by == "user")
+    return list(islice(own, view.policy.insight.reflected))
 
 
 def _stated_at(one: MemoryState) -> datetime:

@@ -77,6 +77,12 @@ class VaultReader:
         self.tally = TermCounts()
         self.terms = TermCache()
 
+    def begin(self, pass_name: str) -> None:
+        """Record that a pass begins; raise an error if the run must be given up."""
+
+    def check(self) -> None:
+        """Raise an error if the run must be given up; a pass calls it in long loops."""
+
     def read(self, path: str) -> bytes:  # noqa: ARG002
         """Return the bytes of a file of the vault, or b'' if there is none."""
         return b""
@@ -167,8 +173,7 @@ class PassView:
     Model: `model` is true if one is configured. `answers` has its answers and
     `answer_failures` the reasons why an answer could not be read, by question key.
 
-    Limits: a view that is not `whole` is that of a quick run, without vectors and
-    sources. `closed` has, by pass, the memories that it must not change, because a user
+    Limits: `closed` has, by pass, the memories that it must not change, because a user
     is asked about them or rejected the change. `approved` are the memories of a held
     run that a user approved, the only ones that it may change; None in other runs.
     `created_by_pass` and `ended_by_status` count the changes of this run so far.
@@ -189,7 +194,6 @@ class PassView:
     approved: Collection[str] | None = None
     feedback: Mapping[str, float] = field(default_factory=dict)
     roots: Sequence[str] = ()
-    whole: bool = True
     created_by_pass: Mapping[str, int] = field(default_factory=dict)
     ended_by_status: Mapping[str, int] = field(default_factory=dict)
     talks: Sequence[SessionView] = ()
@@ -248,17 +252,8 @@ class PassView:
         return known
 
     def stage(self, one: MemoryState, now: datetime) -> str:
-        """Return the stage of trust of a memory at `now` (`C24`).
-
-        A view that is not `whole` has not read the sources, so the source of the memory
-        is read here.
-        """
-        if self.whole:
-            vitals = self.vitals(one, now)
-        else:
-            vitals = decay.vitals(
-                one.fact, one.usage, now, self.reader.believed(one.fact), self.policy
-            )
+        """Return the stage of trust of a memory at `now` (`C24`)."""
+        vitals = self.vitals(one, now)
         return lifecycle.stage(one.fact, one.usage, vitals, self.policy, one.barred)[0]
 
     def once(self, key: object, compute: Callable[[], T], *inputs: object) -> T:

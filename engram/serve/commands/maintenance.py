@@ -20,12 +20,6 @@ from engram.serve.commands.operations import long_work
     help="Summarise conversations and find promises.",
 )
 @click.option(
-    "--light",
-    "cadence",
-    flag_value="light",
-    help="Run the passes that run after every few batches.",
-)
-@click.option(
     "--nightly",
     "cadence",
     flag_value="nightly",
