@@ -93,7 +93,7 @@ def test_the_title_of_a_conversation_is_kept(opened, tmp_path):
     memory.call("observe", {"turns": [turn]})
     memory.call("flush", {})
     names = [
-        sorted(path.name for path in (vault / "sessions").rglob("*.md"))
+        sorted(path.stem.rpartition("_")[0] for path in vault.glob("sessions/*/*.md"))
         for vault in (memory.settings.vault, tmp_path / "new")
         if vault.exists() or reprocess(memory.settings, vault, quiet)
     ]

@@ -15,7 +15,6 @@ from engram.maintenance.passes.generated_text import (
     GeneratedText,
     by_date,
     by_weight,
-    current,
     entity_names,
     line_of,
     link_name,
@@ -179,7 +178,7 @@ def _cards(
     return {
         path: _lines_within(
             view,
-            current(view, sorted(memories, key=by_weight), policy.card_memories),
+            sorted(memories, key=by_weight),
             policy.card_words,
         )
         for path, memories in known.items()

@@ -18,7 +18,6 @@ from engram.core import lifecycle, trust
 from engram.core.entities import EntityNames
 from engram.core.language.date_display import named_dates, with_named_dates
 from engram.core.records import BlockEdit, Line
-from engram.core.replaced import replaced
 from engram.core.text import normalise
 from engram.core.user_facts import Owner, attribute_of
 from engram.maintenance.passes import FileWrite, ModelQuestion
@@ -87,22 +86,6 @@ def name_words(view: PassView) -> frozenset[str]:
     """Return the folded words of the owner's names."""
     names = entity_names(view).owner_names()
     return frozenset(word for name in names for word in normalise(name).split())
-
-
-def current(
-    view: PassView, memories: Sequence[MemoryState], most: int
-) -> list[MemoryState]:
-    """Return the memories without those that a later one replaces (model §0.7).
-
-    At most `_COMPARED` times `most` are compared, the first ones; the rest follow.
-    """
-    first = memories[: _COMPARED * most]
-    facts = [one.fact for one in first]
-    past = replaced(facts, name_words(view), view.restored)
-    return [one for one in memories if one.fact.id not in past]
-
-
-_COMPARED = 4
 
 
 def attributes(view: PassView) -> Callable[[Fact], str]:

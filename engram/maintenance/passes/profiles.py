@@ -20,7 +20,6 @@ from engram.maintenance.passes.generated_text import (
     GeneratedText,
     attributes,
     by_weight,
-    current,
     is_about_owner,
     line_of,
     link_name,
@@ -154,8 +153,7 @@ def _of_profile(view: PassView, now: datetime) -> list[MemoryState]:
             continue
         rank = ranks.get(attribute, len(ranks))
         ordered.append(((not one.fact.pinned, rank, *by_weight(one)), one))
-    best = [one for _, one in sorted(ordered, key=lambda pair: pair[0])]
-    return current(view, best, view.policy.portraits.profile_lines)
+    return [one for _, one in sorted(ordered, key=lambda pair: pair[0])]
 
 
 def _wishes(view: PassView, now: datetime) -> list[MemoryState]:

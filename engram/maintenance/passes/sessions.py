@@ -50,7 +50,6 @@ from engram.core.trust import DERIVED_ORIGINS, said_by_user
 from engram.maintenance.passes import FileWrite, ModelQuestion, Step
 from engram.maintenance.passes.generated_text import (
     attributes,
-    current,
     entity_names,
 )
 from engram.maintenance.passes.groups import dropped
@@ -71,8 +70,6 @@ SECTIONS = {
     "open_loops": "Open loops",
 }
 """The sections of the persona summary and their headings (row E12)."""
-
-_COMPARED = 4
 
 
 # -- the question ----------------------------------------------------------------------
@@ -557,20 +554,15 @@ def _spine_facts(
         if one.fact.persona is None and one.fact.origin not in DERIVED_ORIGINS
     ]
     past_days = view.policy.todos.past_days
-    sections: dict[str, list[MemoryState]] = {name: [] for name in SECTIONS}
+    sections: dict[str, list[Fact]] = {name: [] for name in SECTIONS}
     for one in sorted(first_hand, key=rank):
         if is_past_plan(one.fact, now, view.zone):
             continue
         attribute = attribute_of(one.fact)
         name = _section_of(one.fact, attribute, now, past_days, is_owner)
-        if name and len(sections[name]) < _COMPARED * policy.spine_items:
-            sections[name].append(one)
-    listed = [one for some in sections.values() for one in some]
-    holding = {one.fact.id for one in current(view, listed, len(listed))}
-    return {
-        name: [one.fact for one in some if one.fact.id in holding][: policy.spine_items]
-        for name, some in sections.items()
-    }
+        if name and len(sections[name]) < policy.spine_items:
+            sections[name].append(one.fact)
+    return sections
 
 
 def _section_of(
