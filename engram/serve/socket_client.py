@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import socket
+import struct
+import time
 
 from engram.errors import BusyError, EngramError, UnavailableError
 from engram.vault import location
@@ -18,6 +20,10 @@ TYPE_CHECKING = False  # loading typing would cost as much again
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+
+class SilentError(UnavailableError):
+    """A daemon has the socket open but answers nothing at all."""
 
 
 class AbsentError(UnavailableError):
@@ -41,6 +47,11 @@ LINK_PATH = "/web/link"
 
 FOLDER_HEADER = "Engram-Folder"
 """Header with the device and inode of the vault's folder."""
+
+SILENT_SECONDS, PING_SECONDS = 2.0, 3.0
+"""Seconds without a sign of the daemon until it is asked whether it is alive, and the
+seconds that it has to answer this.
+"""
 
 LONGEST_ADDRESS = 107
 """Maximum bytes of a Unix socket address on Linux.
@@ -145,12 +156,18 @@ def plain_text(path: str, name: str) -> str | None:
 
 
 def connect(path: str, timeout: float | None = None) -> socket.socket:
-    """Return a connection to the daemon at `path`; raise AbsentError if there is none."""
+    """Return a connection to the daemon at `path`.
+
+    Raises AbsentError if there is none, SilentError if it accepts no connection.
+    """
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    client.settimeout(timeout)
+    wait = SILENT_SECONDS + PING_SECONDS if timeout is None else timeout
+    client.settimeout(wait)
     try:
-        with Address(path) as address:
-            client.connect(address)
+        _connect(client, path, time.monotonic() + wait)
+    except BlockingIOError as fault:
+        client.close()
+        raise _silent(path, 0) from fault
     except OSError as fault:
         client.close()
         raise AbsentError(
@@ -161,13 +178,80 @@ def connect(path: str, timeout: float | None = None) -> socket.socket:
     return client
 
 
+def _connect(client: socket.socket, path: str, last: float) -> None:
+    """Connect until `last`; raise BlockingIOError if too many connections still wait."""
+    with Address(path) as address:
+        while True:
+            try:
+                client.connect(address)
+            except BlockingIOError:
+                if time.monotonic() > last:
+                    raise
+                time.sleep(0.05)
+            else:
+                return
+
+
 def answers(path: str) -> bool:
-    """Return whether a daemon listens on the socket."""
+    """Return whether a daemon listens on the socket. Raises SilentError."""
     try:
         connect(path).close()
     except AbsentError:
         return False
     return True
+
+
+def _silent(path: str, pid: int) -> SilentError:
+    """Return the error about a daemon that does not answer; `pid` 0 is unknown."""
+    process = f"process {pid}, " if pid else ""
+    number = str(pid) if pid else "PID"
+    return SilentError(
+        "the daemon runs but does not answer",
+        where=f"{process}{path}",
+        fix=f"If it is suspended, continue it with `kill -CONT {number}`; else end it with `kill -KILL {number}` and start it again. No acknowledged turn is lost. The request may still be carried out.",
+    )
+
+
+class _Patience:
+    """The wait for a daemon that works: it lasts until the daemon answers nothing more.
+
+    Each time `line` is silent for `SILENT_SECONDS`, the daemon has `PING_SECONDS` to
+    answer on a second connection. `timeout` limits the whole wait, if it is not None.
+    """
+
+    def __init__(self, line: socket.socket, path: str, timeout: float | None) -> None:
+        self.line = line
+        self.path = path
+        self.last = None if timeout is None else time.monotonic() + timeout
+
+    def start(self) -> None:
+        """Let the next operation of the line last for a moment. Raises TimeoutError."""
+        left = SILENT_SECONDS
+        if self.last is not None:
+            left = min(left, self.last - time.monotonic())
+        if left <= 0:
+            raise TimeoutError
+        self.line.settimeout(left)
+
+    def check(self) -> None:
+        """Raise SilentError if the daemon does not answer a ping."""
+        if self.last is not None and time.monotonic() >= self.last:
+            return
+        try:
+            with connect(self.path, PING_SECONDS) as ping:
+                ping.sendall(b"GET /healthz HTTP/1.1\r\nHost: engram\r\n\r\n")
+                ping.recv(1)
+        except (TimeoutError, SilentError) as fault:
+            raise _silent(self.path, self._pid()) from fault
+        except OSError:  # it ends, so the line ends too
+            return
+
+    def _pid(self) -> int:
+        """Return the process that listens on the socket; 0 if systemd opened it."""
+        form = struct.Struct("3i")
+        raw = self.line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, form.size)
+        pid = form.unpack(raw)[0]
+        return pid if pid > 1 else 0
 
 
 class Address:
@@ -234,9 +318,10 @@ def send(
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
     head = "\r\n".join([*lines, "", ""]).encode("ascii")
     with connect(path, timeout) as line:
+        patience = _Patience(line, path, timeout)
         try:
-            is_whole = _send(line, head + body)
-            status, headers, reply = _answer(line, is_whole=is_whole)
+            is_whole = _send(patience, head + body)
+            status, headers, reply = _answer(patience, is_whole=is_whole)
         except ConnectionResetError as fault:
             # The daemon stopped before it read the whole request.
             raise AbsentError(
@@ -263,15 +348,20 @@ def send(
     return dict(result)
 
 
-def _send(line: socket.socket, request: bytes) -> bool:
+def _send(patience: _Patience, request: bytes) -> bool:
     """Send the request; return False if the daemon closed the connection before.
 
     The daemon answers a request that is too large before its end.
     """
-    try:
-        line.sendall(request)
-    except (BrokenPipeError, ConnectionResetError):
-        return False
+    unsent = memoryview(request)
+    while unsent:
+        patience.start()
+        try:
+            unsent = unsent[patience.line.send(unsent) :]
+        except TimeoutError:
+            patience.check()
+        except (BrokenPipeError, ConnectionResetError):
+            return False
     return True
 
 
@@ -322,16 +412,34 @@ def fault_of(error: Mapping[str, Any], headers: Mapping[str, str]) -> EngramErro
     )
 
 
+def _received(patience: _Patience) -> bytes:
+    """Return all bytes until the daemon closes the connection."""
+    parts: list[bytes] = []
+    while True:
+        patience.start()
+        try:
+            part = patience.line.recv(1 << 16)
+        except TimeoutError:
+            patience.check()
+            continue
+        except ConnectionResetError:
+            if not parts:
+                raise
+            part = b""  # the daemon answered before it had the whole request
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+
+
 def _answer(
-    line: socket.socket, *, is_whole: bool
+    patience: _Patience, *, is_whole: bool
 ) -> tuple[int, dict[str, str], bytes]:
     """Return status, headers and body; the daemon then closes the connection.
 
     `is_whole` is true if the whole request was sent. Raises ConnectionResetError if the
     daemon cannot have carried it out.
     """
-    with line.makefile("rb") as file:
-        raw = file.read()
+    raw = _received(patience)
     if not raw and not is_whole:
         raise ConnectionResetError
     head, _, body = raw.partition(b"\r\n\r\n")

@@ -587,3 +587,28 @@ def test_sigterm_ends_the_daemon_at_once_while_a_run_is_planned(night):
     night.start()
     night.call("observe", turns=turns(2, start=1))
     until(lambda: "nightly" in night.runs(), seconds=120)
+
+
+@pytest.fixture
+def suspended(world):
+    """A daemon that was stopped with SIGSTOP; it goes on at the end."""
+    world.start()
+    world.process.send_signal(signal.SIGSTOP)
+    yield world
+    world.process.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize(
+    "command", [("recall", "tea"), ("status",), ("remember", "I like tea."), ("flush",)]
+)
+def test_a_command_beside_a_suspended_daemon_says_so_soon(suspended, command):
+    """Which process it is, of which vault, and what to do."""
+    begun = time.monotonic()
+    said = suspended.engram(*command, code=UnavailableError.exit_code)
+    assert time.monotonic() - begun < 10
+    for words in (
+        "the daemon runs but does not answer",
+        f"process {suspended.process.pid}, {suspended.socket}",
+        f"kill -CONT {suspended.process.pid}",
+    ):
+        assert words in said

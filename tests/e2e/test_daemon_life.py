@@ -474,3 +474,22 @@ def test_a_conversation_is_told_in_short_without_anybody_asking(begin):
     until(state.exists)
     assert "The tram in Porto was number 0." in state.read_text()
     assert not list((daemon.settings.vault / "sessions").rglob("*.md"))
+
+
+def test_a_caller_waits_for_a_daemon_that_works_long(begin):
+    """While the daemon answers a ping, however long the writer is busy."""
+    daemon, release, answers = begin(), threading.Event(), []
+    daemon.writer.post("long work", release.wait)
+
+    def remember():
+        params = {"text": "The spare key is under the blue pot."}
+        path = str(daemon.settings.socket)
+        answers.append(socket_client.call(path, "remember", params))
+
+    caller = threading.Thread(target=remember)
+    caller.start()
+    caller.join(socket_client.SILENT_SECONDS + socket_client.PING_SECONDS + 1)
+    assert answers == []
+    release.set()
+    caller.join()
+    assert answers[0]["id"]

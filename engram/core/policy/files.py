@@ -260,7 +260,7 @@ class ServePolicy:
         "longest time from the connection to the end of a request's head",
     )
     body_seconds: float = number(
-        60.0,
+        30.0,
         "seconds",
         0.1,
         3600,
