@@ -1,0 +1,99 @@
+"""The newest of a topic first, the slot of a question, and turns beside their facts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.testing import Simulation
+
+BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def told(tmp_path):
+    """A function that tells turns, a day apart; it returns the vault's simulation."""
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "engram.toml").write_text('id = "01TESTTESTTEST"\nzone = "UTC"\n')
+    with Simulation(vault, at=BEGIN, home=tmp_path / "home") as simulation:
+
+        def tell(*texts):
+            for day, text in enumerate(texts, 1):
+                turn = {"session": f"s{day}", "text": text, "role": "user"}
+                simulation.call("observe", turns=[turn])
+                simulation.advance(BEGIN + timedelta(days=day))
+            return simulation
+
+        yield tell
+
+
+def recalled(simulation, query, **wishes):
+    return simulation.call("recall", query=query, **wishes)["hits"]
+
+
+# row: X1
+def test_the_newest_of_a_topic_is_first_and_the_earlier_is_said_before(told):
+    simulation = told(
+        "the locker code at the gym is 4471",
+        "our cat sleeps all day long",
+        "they changed the locker code at the gym, now 0923",
+    )
+    first, second = recalled(simulation, "what's the gym locker code?")[:2]
+    assert "0923" in first["text"]
+    assert not first["standing"]
+    assert "4471" in second["text"]
+    assert second["standing"] == "said before"
+    assert first["score"] >= second["score"]
+
+
+def test_a_question_about_the_past_keeps_the_order_of_relevance(told):
+    simulation = told(
+        "the locker code at the gym is 4471", "new gym locker, blue, much nicer"
+    )
+    hits = recalled(simulation, "what was the locker code at the gym?")
+    assert "4471" in hits[0]["text"]
+    assert not any(hit["standing"] for hit in hits)
+
+
+# row: E5
+def test_what_is_told_of_the_user_answers_no_question_for_another(told):
+    simulation = told("I'm Helen, 58. I look after my mum, Jean, she's 84.")
+    mum = recalled(simulation, "how old is Mum?")
+    assert not any(hit["text"].startswith("The user is 58") for hit in mum)
+    assert "84" in mum[0]["text"] + mum[0]["said"]
+    assert "58" in recalled(simulation, "how old am I?")[0]["text"]
+
+
+def test_of_two_doses_the_newer_is_first_and_the_older_is_over(told):
+    simulation = told(
+        "I take 500 mg of metformin.", "The doctor raised my metformin to 1000 mg."
+    )
+    first, second = recalled(simulation, "how much metformin do I take?")
+    assert "1000" in first["text"]
+    assert "500" in second["text"]
+    assert second["ended"]
+
+
+def test_a_value_from_a_later_day_is_not_the_present_one(told):
+    simulation = told("My boss is called Karin.", "From December my boss is Eva.")
+    assert "Karin" in recalled(simulation, "who is my boss?")[0]["text"]
+
+
+# row: X24
+def test_the_turn_stands_whole_beside_its_fact(told):
+    rest = " ".join(
+        f"and the {n}th lamp cost a little more than that" for n in range(12)
+    )
+    text = f"I live in Graz. The lamps were cheap {rest}. It was originally $500!"
+    simulation = told(text)
+    answer = simulation.call("recall", query="where do I live?")
+    assert answer["hits"][0]["kind"] == "fact"
+    assert "it was originally $500!" in answer["text"]
+
+
+def test_how_another_person_is_called_is_not_the_name_of_the_user(told):
+    simulation = told("j'ai un nouveau copain, il s'appelle antoine", "il fait beau")
+    hits = recalled(simulation, "comment je m'appelle ?", kinds=["fact"])
+    assert not any("La personne s'appelle" in hit["text"] for hit in hits)
