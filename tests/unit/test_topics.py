@@ -90,7 +90,7 @@ def test_the_turn_stands_whole_beside_its_fact(told):
     simulation = told(text)
     answer = simulation.call("recall", query="where do I live?")
     assert answer["hits"][0]["kind"] == "fact"
-    assert "it was originally $500!" in answer["text"]
+    assert "was originally $500!" in answer["text"]
 
 
 def test_how_another_person_is_called_is_not_the_name_of_the_user(told):
