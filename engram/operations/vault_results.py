@@ -223,6 +223,8 @@ class SearchedStore:
 class Purged:
     """The purged content or, with `dry_run`, the plan; `stay` loses evidence.
 
+    `similar` are statements that resemble a purged one and stay.
+
     `clean` is true if a search found no purged word, else `left` has the places.
     `traces` is the number of sentences, names and words that were searched for. If the
     trash was emptied, there are `removed` and `failures` instead.
@@ -232,6 +234,7 @@ class Purged:
     memories: list[PurgedText] = field(default_factory=list)
     turns: list[PurgedText] = field(default_factory=list)
     stay: list[PurgedText] = field(default_factory=list)
+    similar: list[SimilarText] = field(default_factory=list)
     memory_count: int = 0
     turn_count: int = 0
     clean: bool = True
