@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime  # noqa: TC003  # `typed` reads the annotations
 from typing import Any
 
+from engram.operations.memory_results import (
+    SimilarText,  # noqa: TC001  # `typed` reads the annotations
+)
+
 
 @dataclass(frozen=True, slots=True)
 class RunAction:

@@ -261,12 +261,20 @@ class Forgetting:
 
         With `asked` a turn with exactly the time of the tombstone counts too.
         """
-        if not self.index.tombstones.forgotten:
-            return
+        said = [(turn, own_words(turn.turn.text)) for turn in turns]
+        self.lift_stated(said, now, asked=asked)
+
+    def lift_stated(
+        self,
+        said: Iterable[tuple[FiledTurn, str]],
+        now: datetime,
+        *,
+        asked: bool = False,
+    ) -> None:
+        """Lift the tombstones on statements that were read in turns of the user."""
         rows: list[dict[str, object]] = []
         log: list[dict[str, object]] = []
-        for turn in turns:
-            text = own_words(turn.turn.text)
+        for turn, text in said:
             for stone in self.index.tombstones.forgotten.anew(
                 text, hiding.utterance_of(turn), is_request=asked
             ):

@@ -1,7 +1,7 @@
 """Recognise a sentence that makes the same statement as a known one (rows A26, X8).
 
 Two statements are equal if they have the same words in the same order. Only case,
-punctuation, a request such as "remember that", and the person of the user differ: "I
+punctuation, a lead-in such as "remember that", and the person of the user differ: "I
 take it", "you take it" and "The user takes it" are equal. Every name, number, code and
 other word counts, so a similar statement is another one.
 """
@@ -12,7 +12,6 @@ import re
 from functools import lru_cache
 
 from engram.core.language import languages
-from engram.core.language.keep_requests import words_to_keep
 from engram.core.language.sentences import conjugated
 from engram.core.language.words import language
 from engram.core.text import content_hash, normalise
@@ -28,6 +27,11 @@ _FIRST, _SECOND, _THIRD = (
 )
 _SUBJECTS = languages.all_words(_KEY, "subjects")
 """The pronouns that are followed by a verb of the first or second person."""
+_LEAD = re.compile(
+    rf"(?:(?:{languages.any_pattern('states', 'leads')})\b[\s,:;.!–—-]*)+",
+    re.IGNORECASE,
+)
+"""Words before a statement, such as "by the way" and "please remember that"."""
 _CONTRACTED = re.compile(r"\b(i|you)'(m|re|ve|ll|d)\b")
 
 
@@ -45,10 +49,10 @@ def are_equal(one: str, other: str) -> bool:
 @lru_cache(16384)
 def statement_hashes(text: str) -> frozenset[str]:
     """Return the hashes of a statement; equal statements share one of them."""
-    texts = [text, *(text[start:end] for start, end in words_to_keep(text))]
-    return frozenset(
-        content_hash(form) for one in texts for form in (one, *_about_user(one))
-    )
+    lead = _LEAD.match(text)
+    rest = text[lead.end() :] if lead else text
+    forms = {text, *_about_user(rest)} | ({rest} if rest else set())
+    return frozenset(map(content_hash, forms))
 
 
 def _about_user(text: str) -> list[str]:
