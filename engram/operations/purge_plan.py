@@ -205,12 +205,13 @@ class PurgePlanner:
         found: dict[str, tuple[FiledTurn, set[str]]] = {}
         for fact in facts:
             evidence = self.forgetting.evidence(fact)
+            wordings = [fact.text, *self.forgetting.wordings(fact)]
             near = (*self.index.units(evidence.turns).values(), *self._near(fact.text))
             for turn in (unit for unit in near if isinstance(unit, FiledTurn)):
                 stating = [
                     one
                     for one in _sentences_of(turn.turn.text)
-                    if are_equal(fact.text, one)
+                    if any(are_equal(text, one) for text in wordings)
                 ]
                 if turn.key in evidence.turns:
                     stating = self.forgetting.stating(fact, turn, evidence.quotes)

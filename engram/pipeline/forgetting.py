@@ -22,6 +22,7 @@ from engram.core.language import similarity
 from engram.core.language.echo import own_words
 from engram.core.language.equal_statements import are_equal
 from engram.core.language.sentences import sentences
+from engram.core.language.topics import content
 from engram.core.records import Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.core.turn_versions import turn_digest
@@ -45,6 +46,8 @@ ANEW = "the user said it again"
 USER_DECIDED = "you said so"
 POOL = 100
 """Numbers of facts and of turns that are searched for equal or similar statements."""
+FEW = 2
+"""The least number of telling words of a sentence that is recognised elsewhere."""
 SIMILAR = 0.5
 """The similarity from which a statement is listed as similar to a forgotten one."""
 MOST_SIMILAR = 10
@@ -452,6 +455,29 @@ class Forgetting:
             elif not all(are_equal(fact.text, sentence) for sentence in stating):
                 cut = [content_hash(sentence) for sentence in stating]
                 yield {**named, "in": key, "cut": cut}
+        for text in self.wordings(fact):
+            yield {
+                "hash": content_hash(text),
+                "memory": fact.id,
+                **tombstone_row(text),
+                "only": "turns",
+            }
+
+    def wordings(self, fact: Fact) -> list[str]:
+        """Return the sentences that a fact was drawn from, in other words than its own.
+
+        A turn that repeats one of them states the fact. A short answer such as "Yes,
+        please." occurs in other conversations and is none.
+        """
+        evidence = self.evidence(fact)
+        units = self.index.units(evidence.turns).values()
+        return [
+            sentence
+            for unit in units
+            if isinstance(unit, FiledTurn)
+            for sentence in self.stating(fact, unit, evidence.quotes)
+            if len(content(sentence)) >= FEW and not are_equal(fact.text, sentence)
+        ]
 
     def stating(self, fact: Fact, turn: FiledTurn, quotes: Sequence[str]) -> list[str]:
         """Return the sentences of a turn that a fact was drawn from, or its whole text.

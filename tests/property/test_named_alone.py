@@ -19,30 +19,30 @@ NAMES = ("Rita", "Max", "Liam", "Noah")
 DRUGS = ("citalopram", "omeprazole", "ramipril")
 CODES = ("INV-98765-A", "INV-98765-B", "MRN-45678", "MRN-456789", "5", "50")
 THINGS = ("printer", "scanner", "dentist")
-STATEMENTS = st.one_of(
-    st.builds(
-        "I take {} mg of {}.".format, st.sampled_from(CODES[4:]), st.sampled_from(DRUGS)
-    ),
-    st.builds(
-        "{} lent {} 50 euros.".format, st.sampled_from(NAMES), st.sampled_from(NAMES)
-    ),
-    st.builds(
-        "The {} of {} is in room 5.".format,
-        st.sampled_from(THINGS),
-        st.sampled_from(NAMES),
-    ),
-    st.builds(
-        "{} has number {}.".format, st.sampled_from(NAMES), st.sampled_from(CODES)
-    ),
-    st.builds("Invoice: {}.".format, st.sampled_from(CODES[:4])),
-    st.builds("{} is my {}.".format, st.sampled_from(NAMES), st.sampled_from(THINGS)),
+FAMILIES = (
+    [f"I take {dose} mg of {drug}." for dose in CODES[4:] for drug in DRUGS],
+    [
+        f"{one} lent {other} 50 euros."
+        for one in NAMES
+        for other in NAMES
+        if one != other
+    ],
+    [f"The {thing} is in room {room}." for thing in THINGS for room in CODES[4:]],
+    [f"{name} is the dentist of {other}." for name in NAMES for other in NAMES[2:]],
+    [f"Invoice: {code}." for code in CODES],
+    [f"The key of {name} has number {code}." for name in NAMES for code in CODES],
 )
-VAULTS = st.lists(STATEMENTS, min_size=2, max_size=6, unique_by=str.casefold)
+"""Statements that differ in one name, number or word, or in their order."""
+VAULTS = st.sampled_from(FAMILIES).flatmap(
+    lambda family: st.lists(
+        st.sampled_from(family), min_size=2, max_size=5, unique=True
+    )
+)
 
 
 def the_user(statement):
     """The statement as another voice makes it."""
-    return statement.replace("I take", "You take").replace(" my ", " your ")
+    return statement.replace("I take", "You take")
 
 
 def told(simulation, statements):

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from engram.core.language import languages
 from engram.core.language.sentences import conjugated
-from engram.core.language.words import language
+from engram.core.language.words import language, words
 from engram.core.text import content_hash, normalise
 
 _KEY = "equal_statements"
@@ -28,7 +28,7 @@ _FIRST, _SECOND, _THIRD = (
 _SUBJECTS = languages.all_words(_KEY, "subjects")
 """The pronouns that are followed by a verb of the first or second person."""
 _LEAD = re.compile(
-    rf"(?:(?:{languages.any_pattern('states', 'leads')})\b[\s,:;.!–—-]*)+",
+    rf"(?:(?:{languages.any_pattern('states', 'leads')})\b[\s,:;–—-]+)+",
     re.IGNORECASE,
 )
 """Words before a statement, such as "by the way" and "please remember that"."""
@@ -62,14 +62,14 @@ def _about_user(text: str) -> list[str]:
     euros". The verb of the first or second person is given as it is and conjugated,
     because the past tense has no ending for the person.
     """
-    words = _CONTRACTED.sub(r"\1 '\2", normalise(text)).split()
-    code = language(words) or "en"
+    code = language(words(text)) or "en"
     persons = [person.get(code, frozenset()) for person in (_FIRST, _SECOND, _THIRD)]
-    if sum(not person.isdisjoint(words) for person in persons) != 1:
+    parts = _CONTRACTED.sub(r"\1 '\2", normalise(text)).split()
+    if sum(not person.isdisjoint(parts) for person in persons) != 1:
         return []
     everyone = frozenset().union(*persons)
     plain, conjugating = list[str](), list[str]()
-    for place, word in enumerate(words):
+    for place, word in enumerate(parts):
         if word in everyone:
             if plain[-1:] == ["the"] and word in persons[2]:
                 plain.pop()
@@ -77,7 +77,7 @@ def _about_user(text: str) -> list[str]:
             plain.append(_USER)
             conjugating.append(_USER)
             continue
-        is_verb = place > 0 and words[place - 1] in _SUBJECTS
+        is_verb = place > 0 and parts[place - 1] in _SUBJECTS
         plain.append(word)
         conjugating.append(conjugated(word) if is_verb else word)
     return [" ".join(plain), " ".join(conjugating)]

@@ -84,7 +84,7 @@ _FRAME = _tokens("topics.frames")
 _FRAMED = frozenset(_FRAME.values()) - {_NAME}
 
 
-class _Piece(NamedTuple):
+class _TopicWord(NamedTuple):
     """A word or pair of signs: its folded form, and its token.
 
     `capital` is true for a capitalised word after the first one, `pair` for signs.
@@ -104,11 +104,11 @@ class _Piece(NamedTuple):
 
 
 @lru_cache(2048)
-def _pieces(text: str) -> tuple[_Piece, ...]:
+def _pieces(text: str) -> tuple[_TopicWord, ...]:
     return tuple(_read(text))
 
 
-def _read(text: str) -> Iterator[_Piece]:
+def _read(text: str) -> Iterator[_TopicWord]:
     plain = text.replace("’", "'")
     first = True
     for match in _RUN.finditer(_ELIDED.sub(r"\1e ", plain) if "'" in plain else plain):
@@ -123,18 +123,18 @@ def _read(text: str) -> Iterator[_Piece]:
 
 
 @lru_cache(32768)
-def _word(written: str) -> _Piece:
+def _word(written: str) -> _TopicWord:
     folded = fold(written)
     word = _POSSESSED.sub("", folded) or folded
     token = _FRAME.get(word) or (word if word[-1].isdigit() else _root(word))
-    return _Piece(word, token)
+    return _TopicWord(word, token)
 
 
-def _sign(pair: str) -> _Piece:
-    return _Piece(pair, _FRAME.get(pair) or pair, pair=True)
+def _sign(pair: str) -> _TopicWord:
+    return _TopicWord(pair, _FRAME.get(pair) or pair, pair=True)
 
 
-def _signs(run: str) -> Iterator[_Piece]:
+def _signs(run: str) -> Iterator[_TopicWord]:
     """Yield the pairs of a run without blanks; words of frames are not split."""
     parts = (
         part
@@ -149,7 +149,7 @@ def _signs(run: str) -> Iterator[_Piece]:
             yield from (_sign(part[at : at + 2]) for at in range(len(part) - 1))
 
 
-def _meaningful(text: str, code: str = "") -> list[_Piece]:
+def _meaningful(text: str, code: str = "") -> list[_TopicWord]:
     """Return the pieces without function words, and without the user as a subject.
 
     `code` is the language of the text, if known.
