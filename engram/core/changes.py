@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from engram.core import todos
 from engram.core.categories import category_of
 from engram.core.dedup import Effect, is_event, session_count, weakened_confidence
-from engram.core.language.paraphrase import tells_name
 from engram.core.language.state_changes import (
     ends_one_of_several,
     is_fixed,
@@ -22,6 +21,7 @@ from engram.core.language.state_changes import (
     replacement,
     state_time,
 )
+from engram.core.language.topics import tells_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -87,7 +87,7 @@ def _in_first_person(quote: str) -> bool:
 def _is_about_user(fact: Fact, owner: Collection[str]) -> bool:
     """Return whether a statement begins with the user: "The user …", "Nora …"."""
     names = {word for name in owner for word in words(name)}
-    nouns = languages.all_words("paraphrase", "user_nouns") | FIRST_PERSON
+    nouns = languages.all_words("topics", "user_nouns") | FIRST_PERSON
     return not (names | nouns).isdisjoint(words(fact.text)[:_SUBJECT_WORDS])
 
 

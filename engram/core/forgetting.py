@@ -18,19 +18,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.language.paraphrase import (
-    Fingerprint,
-    fingerprints,
-    from_row,
-    is_denied,
-    is_question,
-    may_restate,
-    restates,
-    tokens,
-)
+from engram.core.language.equal_statements import statement_hashes
 from engram.core.language.quotations import parts
 from engram.core.language.sentences import sentences
-from engram.core.text import content_hash
+from engram.core.language.topics import content, is_question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,7 +50,7 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """A forgotten statement, as fingerprints or as hashes of sentences (`exact`).
+    """A forgotten statement: the hashes of its wordings (`exact`).
 
     It was forgotten at `at`. `within` limits `exact` to one turn. `until` is the time
     at which the user stated it again, in the turns `anew`. With `turns` only turns are
@@ -70,7 +61,6 @@ class Tombstone:
     memory: str
     hash: str
     at: datetime
-    fingerprints: tuple[Fingerprint, ...] = ()
     exact: frozenset[str] = frozenset()
     within: str = ""
     until: datetime | None = None
@@ -113,7 +103,8 @@ def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ..
 
     A row with `restored` removes the earlier ones of its memory and hash; one with
     `lifted` (a turn's key) records that the user stated it again. Invalid rows are
-    skipped.
+    skipped. Rows of older versions have fingerprints in `says`; they are read as exactly
+    their statement, which is `hash`.
     """
     found: dict[tuple[str, str, str], Tombstone] = {}
     for row in rows:
@@ -129,17 +120,13 @@ def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ..
         elif row.get("restored"):
             found.pop(name, None)
         elif "says" in row or "cut" in row:
-            statements, cut = row.get("says"), row.get("cut")
-            known = tuple(
-                filter(
-                    None,
-                    map(from_row, statements if isinstance(statements, list) else ()),
-                )
-            )
+            cut = row.get("cut")
             exact = frozenset(map(str, cut)) if isinstance(cut, list) else frozenset()
+            if "says" in row and not within:
+                exact |= {digest}
             turns, whole = row.get("only") == "turns", str(row.get("for") or memory)
             found[name] = Tombstone(
-                memory, digest, at, known, exact, within, turns=turns, whole=whole
+                memory, digest, at, exact, within, turns=turns, whole=whole
             )
     return tuple(found.values())
 
@@ -152,18 +139,18 @@ def _time(value: object) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def tombstone_row(text: str) -> dict[str, object]:
-    """Return the fields of a tombstone that identify forgotten text.
+def tombstone_row(*statements: str) -> dict[str, object]:
+    """Return the field of a tombstone that identifies forgotten statements."""
+    return {"cut": sorted(frozenset().union(*map(statement_hashes, statements)))}
 
-    They are the fingerprints of its statements, and hashes of the sentences that have
-    no fingerprint.
+
+def statements_of(text: str) -> list[str]:
+    """Return a text and those of its sentences that state something.
+
+    A sentence without content, such as "Yes, please.", is none: it occurs elsewhere.
     """
-    known = fingerprints(text)
-    plain = [text[start:end] for start, end in sentences(text)]
-    bare = [content_hash(sentence) for sentence in plain if not fingerprints(sentence)]
-    return {"says": [fingerprint.row() for fingerprint in known]} | (
-        {"cut": bare} if bare else {}
-    )
+    parts = [text[start:end] for start, end in sentences(text)]
+    return [text, *(one for one in parts if content(one) and not is_question(one))]
 
 
 class TombstoneSet:
@@ -171,16 +158,8 @@ class TombstoneSet:
 
     def __init__(self, known: Sequence[Tombstone] = ()) -> None:
         self.stones = tuple(known)
-        self._by_word: defaultdict[str, list[tuple[Tombstone, Fingerprint]]] = (
-            defaultdict(list)
-        )
         self._exact: defaultdict[str, list[Tombstone]] = defaultdict(list)
-        self._within = frozenset(stone.within for stone in self.stones if stone.within)
-        self._bare = any(stone.exact and not stone.within for stone in self.stones)
         for stone in self.stones:
-            for fingerprint in stone.fingerprints:
-                for word in fingerprint.names or fingerprint.words:
-                    self._by_word[word].append((stone, fingerprint))
             for digest in stone.exact:
                 self._exact[digest].append(stone)
 
@@ -191,11 +170,11 @@ class TombstoneSet:
         """Return the tombstones of `memory` and those created together with it."""
         return [stone for stone in self.stones if memory in {stone.whole, stone.memory}]
 
-    def _hiding(self, sentence: str, utterance: Utterance) -> list[Tombstone]:
-        """Return the tombstones that hide this sentence."""
+    def _hiding(self, statement: str, utterance: Utterance) -> list[Tombstone]:
+        """Return the tombstones that hide this statement."""
         return [
             stone
-            for stone in self._repeated_by(sentence, utterance.key)
+            for stone in self._repeated_by(statement, utterance.key)
             if stone.holds(utterance)
         ]
 
@@ -208,15 +187,17 @@ class TombstoneSet:
 
         It is '' if all of it is hidden, and unchanged if nothing is.
         """
-        if not self.stones or not self._may_hide(text, utterance.key):
+        if not self._exact:
             return text
+        if self._hiding(text, utterance):
+            return ""
         spans = [
             (start, end)
             for start, end in sentences(text)
             if self._hiding(text[start:end], utterance)
         ]
         if not spans:
-            return self._unless_hidden_whole(text, utterance)
+            return text
         parts, position = list[str](), 0
         for start, end in spans:
             if between := text[position:start].strip(" \t"):
@@ -236,16 +217,11 @@ class TombstoneSet:
     ) -> list[Tombstone]:
         """Return the tombstones that the user lifts by repeating the statement.
 
-        A question, a quotation and a denial of the statement lift nothing. With
+        A question and a quotation of the statement lift nothing. With
         `is_request` the user asks to remember the statement; then an equal time is late
         enough.
         """
-        if (
-            not self.stones
-            or not utterance.own
-            or utterance.at is None
-            or not self._may_hide(text, utterance.key)
-        ):
+        if not self.stones or not utterance.own or utterance.at is None:
             return []
         found: dict[tuple[str, str, str], Tombstone] = {}
         for start, end in reversed(parts(text)):
@@ -258,51 +234,18 @@ class TombstoneSet:
                 later = (
                     is_request or utterance.at > stone.at
                 ) and utterance.key not in stone.anew
-                if later and all(
-                    fingerprint.denied == is_denied(sentence)
-                    for fingerprint in stone.fingerprints
-                    if restates(fingerprint, sentence)
-                ):
+                if later:
                     found[stone.memory, stone.hash, stone.within] = stone
         return list(found.values())
 
-    def _may_hide(self, text: str, key: str) -> bool:
-        """Return whether the sentences of `text` must be checked one by one."""
-        if self._bare or key in self._within:
-            return True
-        text_tokens = tokens(text)
-        return any(
-            may_restate(fingerprint, text_tokens)
-            for word in self._by_word.keys() & text_tokens
-            for _, fingerprint in self._by_word[word]
-        )
-
-    def _unless_hidden_whole(self, text: str, utterance: Utterance) -> str:
-        """Return '' if `text`, read as one statement over several lines, is hidden."""
-        one_line = " ".join(text.split())
-        return (
-            ""
-            if "\n" in text
-            and len(one_line) <= _STATEMENT
-            and self._hiding(one_line, utterance)
-            else text
-        )
-
-    def _repeated_by(self, sentence: str, key: str) -> Iterator[Tombstone]:
-        """Yield the tombstones, each once, whose statement the sentence repeats."""
-        sentence_tokens = tokens(sentence)
+    def _repeated_by(self, statement: str, key: str) -> Iterator[Tombstone]:
+        """Yield the tombstones, each once, whose statement is equal to this one."""
         seen = set[int]()
-        for word in self._by_word.keys() & sentence_tokens:
-            for stone, fingerprint in self._by_word[word]:
-                if id(stone) not in seen and restates(fingerprint, sentence):
-                    seen.add(id(stone))
-                    yield stone
-        if self._bare or key in self._within:
-            for stone in self._exact.get(content_hash(sentence), ()):
+        for digest in statement_hashes(statement):
+            for stone in self._exact.get(digest, ()):
                 if id(stone) not in seen and stone.within in {"", key}:
                     seen.add(id(stone))
                     yield stone
 
 
 _NOTHING = " \t\r\n.!?…,;:-–—*#>()[]\"'"
-_STATEMENT = 200

@@ -21,9 +21,9 @@ from engram.core.language.injection import (
     instruction,
     names_instructions,
 )
-from engram.core.language.paraphrase import is_denied
 from engram.core.language.quotations import parts
 from engram.core.language.sentences import sentences
+from engram.core.language.topics import is_denied
 from engram.core.language.wishes import wish_statement
 from engram.core.language.words import FIRST_PERSON, POSSESSIVE, words
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import jsonl
 from engram.core.language.sentences import sentences
-from engram.core.language.words import STOP, content
+from engram.core.language.words import STOP
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -181,11 +181,6 @@ def _unusually_spelled(text: str) -> Iterator[str]:
     for word in _RUN.findall(text):
         if word not in {word.lower(), word.capitalize(), word.upper()}:
             yield word
-
-
-def words_of(text: str) -> set[str]:
-    """Return the words of `text` that carry meaning, in their normal form."""
-    return set(content(normal(text).split(), "en"))
 
 
 def _sentences(text: str) -> Iterator[str]:

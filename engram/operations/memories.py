@@ -253,13 +253,14 @@ class MemoryOperations:
         *,
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Stop recalling a memory or a turn, and all paraphrases of it (A26, X8).
+        """Stop recalling a memory or a turn, and every equal statement (A26, X8).
 
         The note of a memory remains, marked as forgotten; so do the notes of other
         memories that say the same, or whose only evidence is a forgotten turn. Session
         files do not change: their forgotten sentences are hidden when they are read.
 
-        `hides` has the other hidden memories and turns; `unchanged` the reasons, by
+        `hides` has the other hidden memories and turns, `similar` the statements that
+        resemble it and stay; `unchanged` the reasons, by
         path, why a note could not be marked. With `dry_run` nothing changes; `turns`
         are the turns that support the memory, `shared` the other memories from them.
         """
@@ -300,6 +301,7 @@ class MemoryOperations:
             "path": unit.path if isinstance(unit, Fact) else self._turn_path(name),
             "status": "forgotten",
             "hides": hides,
+            "similar": self.forgetting.similar([text], now, {name}),
         }
         return result | ({"unchanged": unchanged} if unchanged else {})
 

@@ -84,6 +84,15 @@ class StatedText:
 
 
 @dataclass(frozen=True, slots=True)
+class SimilarText:
+    """A statement that resembles a forgotten one and stays, with the reason."""
+
+    id: str
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Forgotten:
     """The unit that is no longer recalled; a dry run has only `turns` and `shared`."""
 
@@ -91,6 +100,7 @@ class Forgotten:
     path: str
     status: str = ""
     hides: HiddenUnits | None = None
+    similar: list[SimilarText] = field(default_factory=list)
     unchanged: dict[str, str] = field(default_factory=dict)
     dry_run: bool = False
     turns: list[str] = field(default_factory=list)

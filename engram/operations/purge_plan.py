@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from engram.core import purge, ranking
+from engram.core import purge
 from engram.core.entities import entity_ref
-from engram.core.language.paraphrase import fingerprints, restates
+from engram.core.language.equal_statements import are_equal
 from engram.core.language.sentences import sentences
 from engram.core.records import Fact, FiledTurn
-from engram.core.text import content_hash
 from engram.errors import NotFoundError
-from engram.index.filters import SearchFilter
-from engram.pipeline.forgetting import POOL
 from engram.vault import template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from engram.core.purge import Traces
@@ -45,7 +42,8 @@ class PurgePlan:
 
     None stands for a turn that is deleted as a whole. `words` are the deleted texts,
     `kept` the memories that lose a turn as evidence, `entity_notes` the deleted notes
-    of people and things, `boxes` the names of boxes.
+    of people and things, `boxes` the names of boxes. `similar` are statements that stay
+    although they resemble a deleted one.
     """
 
     facts: list[Fact] = field(default_factory=list)
@@ -54,6 +52,7 @@ class PurgePlan:
     kept: list[Fact] = field(default_factory=list)
     entity_notes: set[str] = field(default_factory=set)
     boxes: set[str] = field(default_factory=set)
+    similar: list[dict[str, str]] = field(default_factory=list)
     traces: Traces = field(default_factory=purge.Traces)
 
     def shown(self, most: int) -> dict[str, Any]:
@@ -69,6 +68,7 @@ class PurgePlan:
             "memory_count": len(self.facts),
             "turn_count": len(self.turns),
             "stay": [{"id": one.id, "text": one.text} for one in self.kept[:most]],
+            "similar": self.similar,
         }
 
 
@@ -164,38 +164,32 @@ class PurgePlanner:
         for key, (turn, texts) in cut.items():
             if key not in plan.turns:
                 self._cut_turn(plan, turn, texts)
-        self._cut_replies(plan)
         keys = set(plan.turns)
         plan.kept = [
             one
             for one in (self.index.catalog.facts(*keys) if keys else ())
             if one.id not in facts and {one.source, *one.also} & keys
         ]
+        plan.similar = self.forgetting.similar(
+            [one.text for one in plan.facts],
+            self.clock(),
+            frozenset(one.id for one in plan.facts) | keys,
+        )
         self._add_traces(plan, entity)
         return plan
 
-    def _restating(self, fact: Fact) -> Iterator[Fact]:
-        """Yield the other memories with the same statement."""
-        prints = fingerprints(fact.text)
-        for unit in self._pool(fact.text):
-            if isinstance(unit, Fact) and unit.id != fact.id:
-                equal = content_hash(unit.text) == content_hash(fact.text)
-                if equal or any(restates(one, unit.text) for one in prints):
-                    yield unit
-
-    def _pool(self, text: str) -> list[Unit]:
-        """Return the memories and turns that share most words with `text`."""
-        question = ranking.parse_question(text, self.clock())
-        filters = (
-            SearchFilter(("fact",), EVERY_STATUS, persona=None),
-            SearchFilter(("turn",), persona=None),
-        )
-        keys = [
-            hit.key
-            for where in filters
-            for hit in self.index.lexical.search(question, where, POOL).hits
+    def _restating(self, fact: Fact) -> list[Fact]:
+        """Return the other memories with the same statement."""
+        return [
+            unit
+            for unit in self._near(fact.text)
+            if isinstance(unit, Fact)
+            and unit.id != fact.id
+            and are_equal(unit.text, fact.text)
         ]
-        return list(self.index.units(keys).values())
+
+    def _near(self, text: str) -> list[Fact | FiledTurn]:
+        return self.forgetting.near(text, self.clock(), EVERY_STATUS)
 
     def _supported_only_by(self, turns: dict[str, FiledTurn]) -> dict[str, Fact]:
         """Return the memories whose only evidence are these turns."""
@@ -209,26 +203,21 @@ class PurgePlanner:
     def _sentences(self, facts: list[Fact]) -> dict[str, tuple[FiledTurn, set[str]]]:
         """Return the turns that state these facts, by key, with the stating sentences."""
         found: dict[str, tuple[FiledTurn, set[str]]] = {}
-        ids = {one.id for one in facts}
         for fact in facts:
             evidence = self.forgetting.evidence(fact)
-            near = (*self.index.units(evidence.turns).values(), *self._pool(fact.text))
+            wordings = [fact.text, *self.forgetting.wordings(fact)]
+            near = (*self.index.units(evidence.turns).values(), *self._near(fact.text))
             for turn in (unit for unit in near if isinstance(unit, FiledTurn)):
-                own = turn.key in evidence.turns
-                quotes = evidence.quotes if own else ()
-                stating = _restating(turn.turn.text, fact.text, quotes)
-                if own and not (stating and self._others(turn.key, ids)):
-                    stating = set(_sentences_of(turn.turn.text))
+                stating = [
+                    one
+                    for one in _sentences_of(turn.turn.text)
+                    if any(are_equal(text, one) for text in wordings)
+                ]
+                if turn.key in evidence.turns:
+                    stating = self.forgetting.stating(fact, turn, evidence.quotes)
                 if stating:
                     found.setdefault(turn.key, (turn, set()))[1].update(stating)
         return found
-
-    def _others(self, key: str, without: set[str]) -> bool:
-        """Return whether a memory that is not deleted is supported by this turn."""
-        return any(
-            one.id not in without and key in {one.source, *one.also}
-            for one in self.index.catalog.facts(key)
-        )
 
     def _cut_turn(self, plan: PurgePlan, turn: FiledTurn, texts: set[str]) -> None:
         remaining = turn.turn.text
@@ -239,30 +228,6 @@ class PurgePlanner:
         ).strip()
         plan.turns[turn.key] = remaining or None
         plan.words += [turn.turn.text] if not remaining else sorted(texts)
-
-    def _cut_replies(self, plan: PurgePlan) -> None:
-        """Cut the sentences of assistants that repeat words found only in deleted text.
-
-        Only the conversations of the deleted turns are searched.
-        """
-        sessions = {key.partition("#")[0] for key in plan.turns}
-        texts = [one.text for one in plan.facts] + plan.words
-        words = set[str]().union(*map(purge.words_of, texts))
-        replies = []
-        for unit in self._units():
-            turn = unit if isinstance(unit, FiledTurn) else None
-            if turn and turn.turn.role != "user" and turn.note in sessions:
-                replies.append(turn)
-            elif not _is_deleted(unit, plan):
-                words -= set(purge.normal(_text_of(unit)).split())
-        for reply in replies:
-            repeated = {
-                text
-                for text in _sentences_of(reply.turn.text)
-                if words & set(purge.normal(text).split())
-            }
-            if repeated and reply.key not in plan.turns:
-                self._cut_turn(plan, reply, repeated)
 
     # -- traces ------------------------------------------------------------------------
 
@@ -380,23 +345,6 @@ class PurgePlanner:
 
 def _text_of(unit: Unit) -> str:
     return unit.turn.text if isinstance(unit, FiledTurn) else unit.text
-
-
-def _is_deleted(unit: Unit, plan: PurgePlan) -> bool:
-    if isinstance(unit, FiledTurn):
-        return unit.key in plan.turns
-    return isinstance(unit, Fact) and any(one.id == unit.id for one in plan.facts)
-
-
-def _restating(text: str, fact: str, quotes: Collection[str]) -> set[str]:
-    """Return the sentences of `text` that state `fact` or share words with a quote."""
-    prints = fingerprints(fact)
-    return {
-        sentence
-        for sentence in _sentences_of(text)
-        if any(restates(one, sentence) for one in prints)
-        or any(quote in sentence or sentence in quote for quote in quotes)
-    }
 
 
 def _sentences_of(text: str) -> list[str]:

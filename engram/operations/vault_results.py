@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime  # noqa: TC003  # `typed` reads the annotations
 from typing import Any
 
+from engram.operations.memory_results import (
+    SimilarText,  # noqa: TC001  # `typed` reads the annotations
+)
+
 
 @dataclass(frozen=True, slots=True)
 class RunAction:
@@ -224,6 +228,8 @@ class SearchedStore:
 class Purged:
     """The purged content or, with `dry_run`, the plan; `stay` loses evidence.
 
+    `similar` are statements that resemble a purged one and stay.
+
     `clean` is true if a search found no purged word, else `left` has the places.
     `traces` is the number of sentences, names and words that were searched for. If the
     trash was emptied, there are `removed` and `failures` instead.
@@ -233,6 +239,7 @@ class Purged:
     memories: list[PurgedText] = field(default_factory=list)
     turns: list[PurgedText] = field(default_factory=list)
     stay: list[PurgedText] = field(default_factory=list)
+    similar: list[SimilarText] = field(default_factory=list)
     memory_count: int = 0
     turn_count: int = 0
     clean: bool = True

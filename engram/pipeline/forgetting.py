@@ -1,7 +1,7 @@
 """Tombstones of statements and turns: set, lifted and restored (rows A26, X8).
 
 Every row of the tombstone file is made here. A forgotten or deleted statement is hidden
-together with its paraphrases (`Forgetting.add_tombstones`). A statement that was
+wherever it is stated (`Forgetting.add_tombstones`). A statement that was
 corrected, or dropped in review, is only prevented from being filed again
 (`Forgetting.bury`).
 """
@@ -12,10 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engram.core import dedup, ranking, trust
-from engram.core.forgetting import TombstoneSet, Utterance, tombstone_row
+from engram.core.forgetting import (
+    TombstoneSet,
+    Utterance,
+    statements_of,
+    tombstone_row,
+)
+from engram.core.language import similarity
 from engram.core.language.echo import own_words
-from engram.core.language.paraphrase import echoes, fingerprints, restates
+from engram.core.language.equal_statements import are_equal
 from engram.core.language.sentences import sentences
+from engram.core.language.topics import content
 from engram.core.records import Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.core.turn_versions import turn_digest
@@ -38,7 +45,12 @@ DROPPED = "dropped in review"
 ANEW = "the user said it again"
 USER_DECIDED = "you said so"
 POOL = 100
-"""Numbers of facts and of turns that are searched for paraphrases of a statement."""
+"""Numbers of facts and of turns that are searched for equal or similar statements."""
+FEW = 2
+"""The least number of telling words of a sentence that is recognised elsewhere."""
+SIMILAR = 0.5
+"""The similarity from which a statement is listed as similar to a forgotten one."""
+MOST_SIMILAR = 10
 STATUSES = ("active", "archived", "superseded", "invalidated")
 
 
@@ -86,7 +98,7 @@ class Forgetting:
     ) -> None:
         """Set tombstones on the texts of facts; with `turns` also on turns (`X8`).
 
-        They keep the same text from being filed again; paraphrases are not affected.
+        They keep the same text from being filed again.
         """
         self.index.tombstones.add(
             [
@@ -129,7 +141,7 @@ class Forgetting:
         whole: str = "",
         only: str = "",
     ) -> None:
-        """Set tombstones that hide facts, or whole turns, and their paraphrases (`X8`).
+        """Set tombstones that hide facts, or whole turns, and equal statements (`X8`).
 
         `whole` is the name of the memory or turn that the request named; it is given
         for units that are hidden along with that one. With `only="turns"` no other note
@@ -224,7 +236,9 @@ class Forgetting:
             [{"at": at, **row, "reason": why, "restored": True} for row in lifted]
         )
         self.summaries.drop(
-            str(row.get(name) or "") for row in lifted for name in ("turn", "in")
+            str(row.get(name) or "")
+            for row in lifted
+            for name in ("memory", "turn", "in")
         )
         return list(dict.fromkeys(str(row["memory"]) for row in lifted))
 
@@ -250,12 +264,20 @@ class Forgetting:
 
         With `asked` a turn with exactly the time of the tombstone counts too.
         """
-        if not self.index.tombstones.forgotten:
-            return
+        said = [(turn, own_words(turn.turn.text)) for turn in turns]
+        self.lift_stated(said, now, asked=asked)
+
+    def lift_stated(
+        self,
+        said: Iterable[tuple[FiledTurn, str]],
+        now: datetime,
+        *,
+        asked: bool = False,
+    ) -> None:
+        """Lift the tombstones on statements that were read in turns of the user."""
         rows: list[dict[str, object]] = []
         log: list[dict[str, object]] = []
-        for turn in turns:
-            text = own_words(turn.turn.text)
+        for turn, text in said:
             for stone in self.index.tombstones.forgotten.anew(
                 text, hiding.utterance_of(turn), is_request=asked
             ):
@@ -331,12 +353,31 @@ class Forgetting:
         """Return the further facts and turns that the tombstones of `named` hide.
 
         Only units that share most words with `text` are checked, and turns that are
-        hidden as a whole. `before` are the keys that were hidden before. Units hidden
-        by another request are left out.
+        hidden as a whole. A fact is hidden if all of it is the forgotten statement.
+        `before` are the keys that were hidden before. Units hidden by another request
+        are left out.
         """
+        whole = self.index.tombstones.keys.difference(before)
+        stones = TombstoneSet(self.index.tombstones.forgotten.of(named))
+        keys = [key for key in whole if "#" in key]
+        keys += [stone.within for stone in stones.stones if stone.within]
+        near = self.near(text, now, STATUSES)
+        facts, turns = dict[str, Fact](), set[str]()
+        for unit in (*near, *self.index.units(keys).values()):
+            seen = hiding.without_forgotten(unit, stones, self.index.voices)
+            if isinstance(unit, Fact) and unit.id != named and seen is None:
+                facts[unit.id] = unit
+            elif isinstance(unit, FiledTurn) and unit.key != named:
+                turns |= {unit.key} if unit.key in whole or seen != unit else set()
+        return Hidden(tuple(facts.values()), tuple(sorted(turns)))
+
+    def near(
+        self, text: str, now: datetime, statuses: tuple[str, ...]
+    ) -> list[Fact | FiledTurn]:
+        """Return the facts and the turns that share most words with `text`."""
         question = ranking.parse_question(text, now)
         filters = (
-            SearchFilter(("fact",), STATUSES, persona=None),
+            SearchFilter(("fact",), statuses, persona=None),
             SearchFilter(("turn",), persona=None),
         )
         keys = [
@@ -344,23 +385,40 @@ class Forgetting:
             for where in filters
             for hit in self.index.lexical.search(question, where, POOL).hits
         ]
-        whole = self.index.tombstones.keys.difference(before)
-        stones = TombstoneSet(self.index.tombstones.forgotten.of(named))
-        parts = (stone.within for stone in stones.stones if stone.within)
-        keys += [*(key for key in whole if "#" in key), *parts]
-        units = self.index.units(list(dict.fromkeys(keys)))
-        hidden = [
-            unit
-            for key, unit in units.items()
-            if key != named
-            and (
-                key in whole
-                or hiding.without_forgotten(unit, stones, self.index.voices) != unit
-            )
-        ]
-        facts = tuple(unit for unit in hidden if isinstance(unit, Fact))
-        turns = sorted(unit.key for unit in hidden if isinstance(unit, FiledTurn))
-        return Hidden(facts, tuple(turns))
+        units = self.index.units(list(dict.fromkeys(keys))).values()
+        return [unit for unit in units if isinstance(unit, (Fact, FiledTurn))]
+
+    def similar(
+        self, texts: Sequence[str], now: datetime, without: Collection[str]
+    ) -> list[dict[str, str]]:
+        """Return memories and sentences of turns that resemble forgotten statements.
+
+        They have other words, so nothing is done to them (`A26`). Each has `id`, `text`
+        and the reason `why`. `without` are the ids and keys to leave out.
+        """
+        stems, hidden = self.index.lexical.stems, self.index.tombstones.keys
+        found: dict[str, tuple[float, dict[str, str]]] = {}
+        for text in texts:
+            parsed = similarity.statement(text, stems)
+            for unit in self.near(text, now, STATUSES):
+                key = unit.id if isinstance(unit, Fact) else unit.key
+                seen = hiding.without_forgotten(
+                    unit, self.index.tombstones.forgotten, self.index.voices
+                )
+                if seen is None or key in without or key in hidden:
+                    continue
+                whole = seen.turn.text if isinstance(seen, FiledTurn) else seen.text
+                for start, end in sentences(whole):
+                    part = whole[start:end]
+                    near = similarity.compared(
+                        parsed, similarity.statement(part, stems)
+                    )
+                    best = found.get(key, (SIMILAR, {}))[0]
+                    if near.similarity > best and not are_equal(text, part):
+                        row = {"id": key, "text": part, "why": near.why}
+                        found[key] = near.similarity, row
+        ranked = sorted(found.values(), key=lambda one: (-one[0], one[1]["id"]))
+        return [row for _, row in ranked[:MOST_SIMILAR]]
 
     def _of_turn(self, turn: FiledTurn) -> Iterator[dict[str, object]]:
         text = own_words(turn.turn.text)
@@ -368,7 +426,7 @@ class Forgetting:
             "hash": content_hash(text),
             "turn": turn.key,
             "memory": turn.key,
-            **tombstone_row(text),
+            **tombstone_row(*statements_of(text)),
         }
 
     def _of_fact(self, fact: Fact) -> Iterator[dict[str, object]]:
@@ -383,7 +441,6 @@ class Forgetting:
         }
         yield {**named, **tombstone_row(fact.text)}
 
-        statements = fingerprints(fact.text)
         evidence = self.evidence(fact)
         units = self.index.units(evidence.turns)
         for key in evidence.turns:
@@ -392,68 +449,59 @@ class Forgetting:
                 yield {**named, "turn": key}
                 continue
 
-            text = unit.turn.text
-            plain = [text[start:end] for start, end in sentences(text)]
-            stated = any(
-                restates(one, sentence) for sentence in plain for one in statements
-            )
-            if not stated:
-                yield named | self._of_evidence(fact, evidence.quotes, key, plain)
-            if echo := self._of_reply(fact, key):
-                yield named | echo
+            stating = self.stating(fact, unit, evidence.quotes)
+            if stating == [unit.turn.text]:
+                yield {**named, "turn": key}
+            elif not all(are_equal(fact.text, sentence) for sentence in stating):
+                cut = [content_hash(sentence) for sentence in stating]
+                yield {**named, "in": key, "cut": cut}
+        for text in self.wordings(fact):
+            yield {
+                "hash": content_hash(text),
+                "memory": fact.id,
+                **tombstone_row(text),
+                "only": "turns",
+            }
 
-    def _of_reply(self, fact: Fact, key: str) -> dict[str, object]:
-        """Return the keys of a tombstone on the assistant's reply to the turn `key`.
+    def wordings(self, fact: Fact) -> list[str]:
+        """Return the sentences that a fact was drawn from, in other words than its own.
 
-        It hides the sentences that repeat the fact; the dict is empty if there are
-        none.
+        A turn that repeats one of them states the fact. A short answer such as "Yes,
+        please." occurs in other conversations and is none.
         """
-        name, _, number = key.partition("#^t")
-        reply = f"{name}#^t{int(number) + 1}" if number.isdecimal() else ""
-        unit = self.index.units([reply]).get(reply)
-        if not isinstance(unit, FiledTurn) or unit.turn.role != "assistant":
-            return {}
-
-        known, text = fingerprints(fact.text), unit.turn.text
-        plain = [text[start:end] for start, end in sentences(text)]
-        repeated = [
+        evidence = self.evidence(fact)
+        units = self.index.units(evidence.turns).values()
+        return [
             sentence
-            for sentence in plain
-            if any(echoes(statement, sentence) for statement in known)
-            and not self._supports_other(sentence, fact, key)
+            for unit in units
+            if isinstance(unit, FiledTurn)
+            for sentence in self.stating(fact, unit, evidence.quotes)
+            if len(content(sentence)) >= FEW and not are_equal(fact.text, sentence)
         ]
-        if not repeated:
-            return {}
-        # No `says`: words that a reply repeats in half a sentence occur elsewhere too.
-        return {"in": reply, "cut": [content_hash(sentence) for sentence in repeated]}
 
-    def _of_evidence(
-        self, fact: Fact, quotes: Sequence[str], key: str, plain: Sequence[str]
-    ) -> dict[str, object]:
-        """Return the keys of a tombstone on the turn `key` that supports a fact.
+    def stating(self, fact: Fact, turn: FiledTurn, quotes: Sequence[str]) -> list[str]:
+        """Return the sentences of a turn that a fact was drawn from, or its whole text.
 
-        It hides those of `plain`, the sentences of the turn, that the action log
-        quotes. If none or all of them are quoted, it hides the whole turn except for
-        sentences that support other memories.
+        They are those that state the fact or have one of its `quotes`. If there are
+        none, they are the sentences that support no other memory.
         """
-        hidden = [sentence for sentence in plain if _quoted(sentence, quotes)]
-        if not hidden or len(hidden) == len(plain):
-            hidden = [
-                sentence
-                for sentence in plain
-                if not self._supports_other(sentence, fact, key)
-            ]
-        if not hidden or len(hidden) == len(plain):
-            return {"turn": key}
-
-        hashes = [content_hash(sentence) for sentence in hidden]
-        says = [mark.row() for sentence in hidden for mark in fingerprints(sentence)]
-        return {"in": key, "cut": hashes, "says": says}
+        text = turn.turn.text
+        plain = [text[start:end] for start, end in sentences(text)]
+        for found in (
+            [one for one in plain if are_equal(fact.text, one)]
+            or [one for one in plain if any(quote in one for quote in quotes)],
+            [one for one in plain if any(one in quote for quote in quotes)],
+            [one for one in plain if not self._supports_other(one, fact, turn.key)],
+        ):
+            if found:
+                all_equal = all(are_equal(fact.text, one) for one in found)
+                return found if all_equal or len(found) < len(plain) else [text]
+        return [text]
 
     def _supports_other(self, sentence: str, fact: Fact, key: str) -> bool:
         """Return whether a sentence of a turn supports a memory other than `fact`."""
         return any(
-            any(restates(statement, sentence) for statement in fingerprints(other.text))
+            are_equal(other.text, sentence)
             or _quoted(sentence, self.evidence(other).quotes)
             for other in self.sharing((key,), fact.id)
         )

@@ -16,13 +16,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core import ranking, todos, trust
-from engram.core.language.paraphrase import (
-    content,
-    fingerprints,
-    frame_words,
-    is_question,
-    restates,
-)
+from engram.core.forgetting import tombstone_row
+from engram.core.language.equal_statements import are_equal
 from engram.core.language.promises import only_says_done, reports
 from engram.core.language.retraction import (
     SpokenSentence,
@@ -34,6 +29,7 @@ from engram.core.language.retraction import (
 )
 from engram.core.language.role_play import played
 from engram.core.language.sentences import sentences
+from engram.core.language.topics import content, frame_words, is_question
 from engram.core.records import Edit, Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.errors import ConflictError, NotFoundError
@@ -45,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.language.paraphrase import Fingerprint
     from engram.core.language.retraction import Withdrawal
     from engram.core.records import Candidate, Extraction, Relation
     from engram.pipeline.forgetting import Forgetting
@@ -432,11 +427,10 @@ class Retraction:
         over = [
             fact for fact in facts if fact.status in ENDED or is_past(wish, fact.text)
         ]
-        prints = [one for fact in over for one in _prints(fact)]
         old_passages = [
             (turn, text)
             for turn, text in passages
-            if is_past(wish, text) or any(restates(one, text) for one in prints)
+            if is_past(wish, text) or any(are_equal(fact.text, text) for fact in over)
         ]
         return old_passages, over
 
@@ -520,7 +514,7 @@ class Retraction:
             return any(
                 quote in text or text in quote for quote in quotes for text in withdrawn
             )
-        return any(restates(one, text) for one in _prints(fact) for text in withdrawn)
+        return any(are_equal(fact.text, text) for text in withdrawn)
 
     # -- withdrawal --------------------------------------------------------------------
 
@@ -647,27 +641,22 @@ def _order(turn: FiledTurn) -> tuple[datetime, str, int]:
     return turn.turn.occurred_at, turn.note, number
 
 
-def _prints(fact: Fact) -> tuple[Fingerprint, ...]:
-    return fingerprints(fact.text)
-
-
 def sentence_tombstone(
     turn: FiledTurn, text: str, at: datetime, why: str, whole: str, *, plain: bool
 ) -> dict[str, object]:
     """Return the row that hides one sentence of a turn.
 
-    With `plain` it hides only these exact words of that turn; then the tombstone of a
-    fact hides its paraphrases.
+    With `plain` it hides only the sentence in that turn; otherwise equal statements
+    elsewhere too.
     """
     row: dict[str, object] = {
         "at": at.isoformat(),
         "hash": content_hash(text),
         "memory": turn.key,
-        "in": turn.key,
-        "cut": [content_hash(text)],
         "for": whole,
         "reason": why,
     }
-    if not plain and turn.turn.role == "user":
-        row["says"] = [one.row() for one in fingerprints(text)]
+    if plain or turn.turn.role != "user":
+        return row | {"in": turn.key, "cut": [content_hash(text)]}
+    row |= tombstone_row(text)
     return row

@@ -100,9 +100,11 @@ class CandidateSteps:
         vault, index = self.note_writer.vault, self.note_writer.index
         earlier = vault.actions_of(fact.id) if batch.attempts else []
 
-        if self.forgetting.is_forgotten(fact, replace(filed, turn=attributed)):
+        evidence = replace(filed, turn=attributed)
+        if self.forgetting.is_forgotten(fact, evidence):
             verdict = Verdict("skip", FORGOTTEN)
         else:
+            self.forgetting.lift_stated([(evidence, fact.text)], plan.now)
             is_filed = index.unit(fact.id) is not None
             checks = self._checks(plan)
             verdict = checks.screen(fact, statement, filed=is_filed, rows=earlier)

@@ -21,11 +21,11 @@ AT = "2026-01-01T00:00:00+00:00"
 SAID = [
     (
         "My ex-husband is called Zaphod.",
-        "Since your ex-husband Zaphod is in town, shall we plan around him?",
+        "Your ex-husband is called Zaphod.",
         "ex-husband",
     ),
-    ("My therapist is Dr. Quux.", "Call your therapist Dr. Quux.", "therapist"),
-    ("The wifi is called xyzzy77.", "Your wifi is called xyzzy77, as ever.", "wifi"),
+    ("My therapist is Dr. Quux.", "Your therapist is Dr. Quux.", "therapist"),
+    ("The wifi is called xyzzy77.", "The wifi is called xyzzy77!", "wifi"),
 ]
 SECRETS = ("Zaphod", "zaphod", "Quux", "quux", "xyzzy77")
 WORDS = [

@@ -142,11 +142,14 @@ def test_what_other_memories_were_read_in_stays_in_a_turn(memory, said):
 
 
 # row: X8
-def test_the_reply_that_takes_up_what_is_forgotten_is_hidden_too(memory, clock):
+def test_the_reply_that_repeats_what_is_forgotten_is_hidden_too(memory, clock):
     """Its other sentences stay, and both come back."""
     turns = [
         ("user", "My daughter Nora is allergic to walnuts."),
-        ("assistant", "Noted, no walnuts for Nora. The market opens at nine."),
+        (
+            "assistant",
+            "Your daughter Nora is allergic to walnuts. The market opens at nine.",
+        ),
     ]
     rows = [{"text": text, "role": role, "session": "talk"} for role, text in turns]
     memory.call("observe", {"turns": rows})
@@ -159,4 +162,4 @@ def test_the_reply_that_takes_up_what_is_forgotten_is_hidden_too(memory, clock):
     assert not [text for text in recalled(memory, "walnuts Nora") if "walnut" in text]
     assert any("opens at nine" in text for text in recalled(memory, "market opens"))
     memory.call("update", {"id": known, "status": "active"})
-    assert [text for text in recalled(memory, "walnuts") if "no walnuts" in text]
+    assert [text for text in recalled(memory, "walnuts") if "Your daughter" in text]

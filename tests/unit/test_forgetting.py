@@ -13,8 +13,8 @@ from engram.core.forgetting import (
     TombstoneSet,
     Utterance,
     read_tombstones,
-    tombstone_row,
 )
+from engram.core.text import content_hash
 from engram.errors import ConflictError, ForbiddenError, NotFoundError
 from engram.vault.store import TOMBSTONES
 
@@ -122,19 +122,25 @@ def test_an_id_that_is_ambiguous_or_unknown_says_what_to_do(memory, say):
 
 # row: A26
 # row: X8
-def test_forgetting_a_fact_hides_every_sentence_that_says_it_whoever_said_it(
+def test_forgetting_a_fact_hides_every_equal_sentence_whoever_said_it(
     memory, clock, say
 ):
-    """Other sentences of the same turn stay, with a mark where something was cut."""
+    """Other sentences of the same turn stay, with a mark where something was cut. What
+    says it in other words stays and is listed.
+    """
     say(f"I had soup today. {TOLD} The soup was good.")
     say(
-        "Noted! Since your therapist is Dr. Vos, ask there. Enjoy the soup.",
+        "Noted! Your therapist is Dr. Vos. Enjoy the soup.",
         role="assistant",
     )
-    say("therapist: Dr. Vos", role="tool")
+    say("Your therapist Dr. Vos is Dutch.", role="assistant")
     told = forget(memory, clock, "who is my therapist", "Vos", kinds=["fact"])
-    assert len(told["hides"]["turns"]) == 3
-    assert not [text for text in texts(memory, "therapist Vos soup") if "Vos" in text]
+    assert len(told["hides"]["turns"]) == 2
+    assert [one["text"] for one in told["similar"]] == [
+        "Your therapist Dr. Vos is Dutch."
+    ]
+    left = [text for text in texts(memory, "therapist Vos soup") if "Vos" in text]
+    assert left == ["Your therapist Dr. Vos is Dutch."]
     found = texts(memory, "soup", kinds=["turn"])
     assert {
         f"I had soup today. {OMISSION} The soup was good.",
@@ -198,7 +204,7 @@ def test_a_broken_note_beside_does_not_hold_up_what_is_restored(memory, clock, s
 # row: X8
 def test_what_one_persona_forgets_is_forgotten_for_all(memory, clock, say):
     say(TOLD, persona="Mona", session="mona")
-    say("My therapist is called Vos.", persona="Coach", session="coach")
+    say(TOLD, persona="Coach", session="coach")
     forget(memory, clock, "who is my therapist", "Vos", persona="Mona")
     for persona in ("Mona", "Coach", None):
         assert not [
@@ -264,11 +270,11 @@ def test_the_log_tells_what_a_wish_to_forget_hides(memory, clock, say):
 @pytest.mark.parametrize(
     ("text", "role", "standing", "when"),
     [
-        ("Since your therapist is Dr. Vos, take it easy.", "assistant", "chat", None),
+        ("Your therapist is Dr. Vos.", "assistant", "chat", None),
         (TOLD, "user", "import", None),
         (TOLD, "user", "tool", None),
         (TOLD, "user", "chat", "2020-06-01T10:00:00+02:00"),
-        ("Is my therapist Dr. Vos?", "assistant", "chat", None),
+        ("Remember that your therapist is Dr. Vos!", "assistant", "chat", None),
     ],
 )
 def test_assistants_tools_imports_and_older_turns_do_not_bring_it_back(
@@ -310,7 +316,7 @@ def test_an_importer_is_refused_that_asks_to_keep_what_was_forgotten(
     say(TOLD)
     forget(memory, clock, "therapist", "Vos", kinds=["fact"])
     with pytest.raises(ForbiddenError):
-        memory.call("remember", {"text": "The user's therapist is Vos."}, "import")
+        memory.call("remember", {"text": "The user's therapist is Dr. Vos"}, "import")
 
 
 # -- what brings it back ---------------------------------------------------------------
@@ -320,7 +326,7 @@ def test_an_importer_is_refused_that_asks_to_keep_what_was_forgotten(
 @pytest.mark.parametrize("how", ["chat", "remember"])
 def test_what_the_user_says_anew_is_a_new_memory_and_logged(memory, clock, say, how):
     """Older sentences stay hidden; what is said from then on is shown, by whomever."""
-    say("Therapist Dr. Vos is late, sadly.")
+    say(f"Sadly, {TOLD}")
     say(TOLD)
     told = forget(memory, clock, "therapist", "Vos", kinds=["fact"])
     if how == "chat":
@@ -335,10 +341,10 @@ def test_what_the_user_says_anew_is_a_new_memory_and_logged(memory, clock, say, 
     )
     found = texts(memory, "therapist Vos")
     assert [text for text in found if "Vos" in text]
-    assert not [text for text in found if "sadly" in text]
+    assert not [text for text in found if "Sadly" in text]
     assert memory.index.catalog.find_fact(told["id"]).status == "forgotten"
-    say("Your therapist Dr. Vos called.", role="assistant")
-    assert "Your therapist Dr. Vos called." in texts(memory, "therapist Vos")
+    say("Your therapist is Dr. Vos.", role="assistant")
+    assert "Your therapist is Dr. Vos." in texts(memory, "therapist Vos")
 
 
 # row: X8
@@ -447,7 +453,7 @@ def test_a_turn_that_waits_for_its_file_is_hidden_too_and_after_a_restart(
     (hit,) = hits(memory, "therapist")
     memory.call("forget", {"id": hit["id"]})
     assert hits(memory, "therapist Vos") == []
-    say("Your therapist Dr. Vos called.", role="assistant")
+    say("Your therapist is Dr. Vos.", role="assistant")
     assert hits(memory, "therapist Vos") == []
     memory.close()
     memory.close = lambda: None
@@ -569,15 +575,10 @@ def test_rows_of_another_form_and_torn_ones_are_passed_over():
     assert TombstoneSet(known).visible(TOLD, Utterance()) == TOLD
 
 
-def test_a_sentence_without_a_word_of_its_own_is_hidden_by_its_very_words():
-    stone = {
-        "at": "2026-01-01T00:00:00+00:00",
-        "memory": "m",
-        "hash": "h",
-        **tombstone_row("That is it. I am here with you."),
-    }
-    known = TombstoneSet(read_tombstones([stone]))
-    assert (
-        known.visible("Well. I am here with you!", Utterance()) == f"Well. {OMISSION}"
-    )
-    assert known.visible("I am here.", Utterance()) == "I am here."
+def test_a_row_of_an_older_version_hides_exactly_its_statement():
+    """Such a row has fingerprints of the words in `says`, and the hash of the text."""
+    old = {"says": [{"names": ["vos"], "words": ["therapist"]}], "memory": "m"}
+    old |= {"at": "2026-01-01T00:00:00+00:00", "hash": content_hash(TOLD)}
+    known = TombstoneSet(read_tombstones([old]))
+    assert known.visible(f"Well. {TOLD}", Utterance()) == f"Well. {OMISSION}"
+    assert known.visible("Vos is a therapist.", Utterance()) == "Vos is a therapist."

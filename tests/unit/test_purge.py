@@ -77,7 +77,8 @@ def residue(folder, word):
 # row: X26
 def test_a_purged_memory_is_in_no_file_of_any_store(simulation, tell, named, tmp_path):
     tell(*TOLD)
-    tell("I see. Dr. Quetzalbyte is your therapist. Anything else?", role="assistant")
+    reply = TOLD[0].replace("My", "Your").replace("I see", "you see")
+    tell(f"I see. {reply} Anything else?", role="assistant")
     simulation.advance(simulation.now + timedelta(days=8))
     identity = named("Quetzalbyte")
     simulation._memory.call("forget", {"id": identity})

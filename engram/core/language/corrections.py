@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.dates import has_time_expression
-from engram.core.language.paraphrase import content, is_question
 from engram.core.language.sentences import MASK, is_doubtful, plain, sentences
+from engram.core.language.topics import content, is_question
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -58,13 +58,12 @@ _SECTIONS: Mapping[str, str] = {
     "signals": "",
     "injection": "*",
     "planted": "instructions",
-    "paraphrase": """
-        weak user user_nouns subjects being others not_names negations negation_signs
-        weight_before age_before function_words function_signs frame_signs user_signs
-        other_signs question_endings
+    "equal_statements": "first second third subjects",
+    "topics": """
+        weak user user_nouns others not_names negations negation_signs function_words
+        function_signs frame_signs user_signs other_signs question_endings
     """,
-    "paraphrase.frames": "*",
-    "paraphrase.units": "*",
+    "topics.frames": "*",
     "similarity": """
         emphasis own_articles emphasis_signs negations negation_phrases negation_signs
         negating negating_signs liking numerals numeral_signs user_nouns function_signs

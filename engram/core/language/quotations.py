@@ -205,7 +205,7 @@ _STEM = 5
 
 def _stems(text: str) -> frozenset[str]:
     """Return the beginnings of the meaningful words, without words for the user."""
-    nouns = languages.all_words("paraphrase", "user_nouns")
+    nouns = languages.all_words("topics", "user_nouns")
     carrying = content(words(text), "en")
     return frozenset(word[:_STEM] for word in carrying if word not in nouns)
 

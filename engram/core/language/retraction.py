@@ -14,16 +14,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.language import languages
-from engram.core.language.paraphrase import (
+from engram.core.language.sentences import MASK, plain, sentences
+from engram.core.language.signals import compiled
+from engram.core.language.topics import (
     content,
-    fingerprint,
+    is_about_user,
     is_attribute,
     is_denied,
     is_question,
     tokens,
 )
-from engram.core.language.sentences import MASK, plain, sentences
-from engram.core.language.signals import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -323,9 +323,7 @@ def _continues_subject(later: str, earlier: str) -> bool:
     """Return whether a sentence has the same subject as the preceding one."""
     if _pronoun().match(later.strip().casefold()):
         return True
-    shared = content(later) & content(earlier)
-    known = fingerprint(later)
-    return bool(shared) and known is not None and bool(shared - _words_for_likes())
+    return bool((content(later) & content(earlier)) - _words_for_likes())
 
 
 @cache
@@ -350,8 +348,7 @@ def names(wish: Withdrawal, text: str) -> bool:
     if wish.language in languages.unspaced():
         return bool(named_words) and len(shared) * 3 >= len(named_words) * 2
     if is_attribute(named_words):  # "my address" is not that of a sister
-        known = fingerprint(text)
-        return known is not None and known.own and shared == named_words
+        return is_about_user(text) and shared == named_words
     return bool(named_words) and shared == named_words
 
 

@@ -21,7 +21,6 @@ from engram.core.language.dates import (
     written_dates_blanked,
 )
 from engram.core.language.keep_requests import words_to_keep
-from engram.core.language.paraphrase import is_denied
 from engram.core.language.schedules import schedule_of
 from engram.core.language.sentences import (
     clauses,
@@ -42,6 +41,7 @@ from engram.core.language.state_table import (
     rows,
 )
 from engram.core.language.state_words import SOME_DAY, ReadClause, reading_of
+from engram.core.language.topics import is_denied
 from engram.core.language.words import stop_words_by_language
 from engram.core.language.words import words as words_of
 from engram.core.text import normalise

@@ -99,10 +99,12 @@ def _purged_units(result: Mapping[str, Any]) -> Iterator[str]:
     for one in result["memories"]:
         yield f"  memory {one['id']}: {one['text']}"
     for one in result["turns"]:
-        rest = f", but for: {one['rest']}" if one["left"] else ""
+        rest = f", but for: {one['left']}" if one["left"] else ""
         yield f"  turn {one['id']}{rest}"
     for one in result["stay"]:
         yield f"  stays, with less evidence: {one['id']}: {one['text']}"
+    for one in result["similar"]:
+        yield f"  similar, stays ({one['why']}): {one['id']}: {one['text']}"
     if dry:
         yield "Nothing was changed. Add --yes to delete it for good."
         return
