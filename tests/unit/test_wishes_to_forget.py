@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
+
+from engram.vault.store import ACTIONS
 
 PLAIN = (
     (("Sam is my brother.", "can u forget everything about sam pls"), "Sam"),
@@ -76,3 +79,22 @@ def test_what_the_user_says_anew_after_forgetting_comes_back(simulation, say, ag
     simulation.advance(simulation.now + timedelta(days=1))
     say(again, session="later")
     assert [one for one in shown(simulation, "citalopram") if "20 mg" in one]
+    (logged,) = {
+        row["memory"]
+        for row in map(
+            json.loads,
+            (simulation._memory.settings.vault / ACTIONS).read_text().splitlines(),
+        )
+        if row["action"] == "lift"
+    }
+    assert logged == memory["id"]
+    assert simulation.call("list")["memories"]
+
+
+# row: X8
+def test_remember_tells_that_a_forgotten_statement_is_shown_again(simulation):
+    said = {"text": "The spare key is under the pot."}
+    memory = simulation.call("remember", **said)
+    simulation.call("forget", id=memory["id"])
+    simulation.advance(simulation.now + timedelta(days=1))
+    assert "shown again" in simulation.call("remember", **said)["why"]
