@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from engram.operations.memories import MemoryOperations
     from engram.pipeline.reconcile import Reconciler
 
+SAID_AGAIN = "you had it forgotten before; it is shown again"
 USER_ASKED = "the user asked"
 CORRECTED = "corrected"
 IMPORTED = "imported before"
@@ -150,7 +151,7 @@ class StatementOperations:
             expires=until,
         )
         fact = _completed(fact, guess, confidence)
-        self.reconciler.forgetting.lift_restated([evidence], now, asked=True)
+        lifted = self.reconciler.forgetting.lift_restated([evidence], now, asked=True)
         row = action_row(now, "store", fact.id, "asked to remember")
         decision, cases = self.reconciler.remember(fact, turn, row, found)
         if decision.match:
@@ -161,7 +162,7 @@ class StatementOperations:
             "id": fact.id,
             "path": self.index.catalog.find_fact(fact.id).path,
             "verdict": "waits in review" if in_review else "created",
-            "why": decision.why,
+            "why": f"{decision.why}; {SAID_AGAIN}" if lifted else decision.why,
             "category": fact.category,
         }
         if cases:

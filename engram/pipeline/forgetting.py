@@ -259,13 +259,13 @@ class Forgetting:
 
     def lift_restated(
         self, turns: Iterable[FiledTurn], now: datetime, *, asked: bool = False
-    ) -> None:
+    ) -> bool:
         """Lift the tombstones on statements that the user makes again in these turns.
 
-        With `asked` a turn with exactly the time of the tombstone counts too.
+        Returns whether any was lifted. With `asked` a turn with exactly the time of the tombstone counts too.
         """
         said = [(turn, own_words(turn.turn.text)) for turn in turns]
-        self.lift_stated(said, now, asked=asked)
+        return self.lift_stated(said, now, asked=asked)
 
     def lift_stated(
         self,
@@ -273,7 +273,7 @@ class Forgetting:
         now: datetime,
         *,
         asked: bool = False,
-    ) -> None:
+    ) -> bool:
         """Lift the tombstones on statements that were read in turns of the user."""
         rows: list[dict[str, object]] = []
         log: list[dict[str, object]] = []
@@ -298,6 +298,7 @@ class Forgetting:
         if rows:
             self.index.tombstones.add(rows)
             self.note_writer.log_actions(log)
+        return bool(rows)
 
     # -- evidence ----------------------------------------------------------------------
 

@@ -21,8 +21,10 @@ from engram.core.language.equal_statements import are_equal
 from engram.core.language.promises import only_says_done, reports
 from engram.core.language.retraction import (
     SpokenSentence,
+    codes,
     is_past,
     is_statement,
+    named_codes,
     names,
     reach,
     withdrawals,
@@ -31,7 +33,7 @@ from engram.core.language.role_play import played
 from engram.core.language.sentences import sentences
 from engram.core.language.topics import content, frame_words, is_question
 from engram.core.records import Edit, Fact, FiledTurn
-from engram.core.text import content_hash
+from engram.core.text import content_hash, normalise
 from engram.errors import ConflictError, NotFoundError
 from engram.index.filters import SearchFilter
 from engram.pipeline.write import action_row
@@ -177,7 +179,11 @@ class Retraction:
     ) -> None:
         """Forget the named statements; ask if they are unclear or too many."""
         passages, facts = self._named(request)
-        if not facts and not any(one.turn.role == "user" for one, _ in passages):
+        found = facts or any(one.turn.role == "user" for one, _ in passages)
+        if request.wish.known and not self._is_known(request, facts):
+            return
+        if not found:
+            self._ask(request, [], [], now)
             return
         withdrawn.add(request.turn.key, request.sentence)
         is_plain = True
@@ -192,6 +198,13 @@ class Retraction:
             self._withdraw_all(request, passages, facts, now, withdrawn)
         else:
             self._ask(request, passages, facts, now)
+
+    def _is_known(self, request: _Request, facts: Sequence[Fact]) -> bool:
+        """Return whether a wish names a known person or thing, a code or an address."""
+        named = normalise(request.wish.named)
+        return bool(named_codes(request.wish, request.sentence)) or any(
+            normalise(name) == named for fact in facts for name in fact.about
+        )
 
     def _take_back(
         self, request: _Request, now: datetime, withdrawn: Withdrawn
@@ -405,15 +418,23 @@ class Retraction:
             for hit in self.index.lexical.search(question, where, POOL).hits
         ]
         units = self.index.units(keys).values()
+        wanted = named_codes(wish, request.sentence)
         passages = [
             (unit, text)
             for unit in units
             if isinstance(unit, FiledTurn) and _order(unit) < _order(request.turn)
             for *_, text in _sentences(unit)
-            if names(wish, text) and not is_question(text) and not withdrawals(text)
+            if names(wish, text)
+            and wanted <= codes(text)
+            and not is_question(text)
+            and not withdrawals(text)
         ]
         facts = [
-            unit for unit in units if isinstance(unit, Fact) and names(wish, unit.text)
+            unit
+            for unit in units
+            if isinstance(unit, Fact)
+            and names(wish, unit.text)
+            and wanted <= codes(unit.text)
         ]
         return passages, facts
 

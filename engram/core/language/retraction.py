@@ -9,7 +9,7 @@ without a wish, are ignored.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
@@ -50,7 +50,8 @@ class Withdrawal:
     `cut`; the words before it in the sentence are retracted too. The words from `after`
     on are asserted: "Just kidding, I love it". `named` are the words for the retracted
     statement; '' refers to the preceding one. `old` is true if only former states are
-    meant, `whole` if the rest of the turn is meant as well, `bare` if the sentence has
+    meant, `known` if the words are a wish only if they name something known ("forget
+    Ralph", but not "forget the gym"), `whole` if the rest of the turn is meant as well, `bare` if the sentence has
     no other words.
     """
 
@@ -64,6 +65,7 @@ class Withdrawal:
     language: str = "en"
     bare: bool = True
     after: int = 0
+    known: bool = False
 
 
 def withdrawals(text: str) -> tuple[Withdrawal, ...]:
@@ -96,10 +98,7 @@ def _of_sentence(text: str, start: int, end: int) -> Withdrawal | None:
     asks = is_question(sentence)
     for table in _tables_for(sentence):
         if found := table.wish(sentence, asks=asks):
-            named, old, whole = found
-            return Withdrawal(
-                "forget", start, end, start, named, old, whole, table.code, after=end
-            )
+            return replace(found, start=start, end=end, cut=start, after=end)
         if not asks and (found_at := table.retraction(sentence)):
             kind, cut, after, bare = found_at
             return Withdrawal(
@@ -160,29 +159,25 @@ class _Table:
             return "untrue"
         return "unsaid" if self.unsaid.fullmatch(words) else None
 
-    def wish(self, sentence: str, *, asks: bool) -> tuple[str, bool, bool] | None:
-        """Return the object of a wish to forget: words, old, and whole turn."""
+    def wish(self, sentence: str, *, asks: bool) -> Withdrawal | None:
+        """Return the wish to forget in a sentence, without its place."""
         for words in _runs([words for _, words in _parts(sentence)]):
             polite = self.polite.match(words)
             bare = words[polite.end() :] if polite else words
             if asks and not polite:
                 continue
             if match := self.just_said.fullmatch(bare):
-                return "", False, "this" in match.groupdict() and bool(match["this"])
+                whole = bool(match.groupdict().get("this"))
+                return Withdrawal("forget", 0, 0, 0, whole=whole, language=self.code)
             match = self.forget.fullmatch(bare)
-            named = match and next(
-                (
-                    said
-                    for key, said in match.groupdict().items()
-                    if said and (polite or not key.startswith("polite"))
-                ),
-                None,
-            )
-            if named:
-                return self._object(named)
+            if not match:
+                continue
+            for key, named in match.groupdict().items():
+                if named and (polite or not key.startswith("polite")):
+                    return self._object(named, known=key == "known")
         return None
 
-    def _object(self, named: str) -> tuple[str, bool, bool] | None:
+    def _object(self, named: str, *, known: bool) -> Withdrawal | None:
         named = self.object_end.split(named)[0].strip()
         is_old = bool(self.old.search(named))
         if is_old:
@@ -194,7 +189,9 @@ class _Table:
             or not content(bare, self.code)
         ):
             return None
-        return bare, is_old, False
+        return Withdrawal(
+            "forget", 0, 0, 0, bare, is_old, language=self.code, known=known
+        )
 
 
 def _parts(sentence: str) -> Iterator[tuple[int, str]]:
@@ -350,6 +347,22 @@ def names(wish: Withdrawal, text: str) -> bool:
     if is_attribute(named_words):  # "my address" is not that of a sister
         return is_about_user(text) and shared == named_words
     return bool(named_words) and shared == named_words
+
+
+_CODE = re.compile(r"[\w.+@-]*[\d@][\w.+@-]*\w|\d")
+
+
+def codes(text: str) -> frozenset[str]:
+    """Return the numbers, codes and addresses in a text, which count as a whole."""
+    return frozenset(_CODE.findall(text.casefold()))
+
+
+def named_codes(wish: Withdrawal, sentence: str) -> frozenset[str]:
+    """Return the codes in the sentence of a wish that are part of its object."""
+    named = set(wish.named.casefold().split())
+    return frozenset(
+        code for code in codes(sentence) if named.issuperset(_normal(code).split())
+    )
 
 
 def is_past(wish: Withdrawal, text: str) -> bool:
