@@ -59,7 +59,7 @@ def main() -> None:
     ):
         if what == TURN:
             told = f"{end * 1e3:.0f} ms", f"of {few:,} {begin * 1e3:.0f} ms"
-            print(Row(f"{what}, in all", f"{many:,}", *told, end / begin, 2.0))
+            print(Row(f"{what}, in all", f"{many:,}", *told, end / begin, 4.0))
             continue
         figure = end / many / (begin / few)
         each = f"{end / many * 1e6:.0f} µs", f"of {few:,} {begin / few * 1e6:.0f} µs"

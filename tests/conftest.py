@@ -120,7 +120,8 @@ DEVICE = "a1b2c3d4e5f60718"
 def name_device(state):
     """Give the device with this state folder the same name in each test."""
     state.mkdir(parents=True, exist_ok=True)
-    (state / "device").write_text(DEVICE)
+    if not (state / "device").exists():
+        (state / "device").write_text(DEVICE)
 
 
 @pytest.fixture
@@ -134,7 +135,6 @@ def settings(tmp_path):
     loaded = config.load(
         vault, {"ENGRAM_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     )
-    name_device(loaded.state)
     quiet = replace(loaded.policy, files=replace(loaded.policy.files, quiet_seconds=0))
     return replace(loaded, policy=quiet)
 
@@ -149,9 +149,9 @@ def opened(settings, clock):
     def start(**changes) -> VaultMemory:
         while running:
             running.pop().close()
-        memory = VaultMemory(
-            replace(settings, **changes), clock=clock, steady=clock.steady
-        )
+        changed = replace(settings, **changes)
+        name_device(changed.state)
+        memory = VaultMemory(changed, clock=clock, steady=clock.steady)
         memory.start()
         memory.catch_up()
         running.append(memory)

@@ -20,7 +20,7 @@ from engram.core.dedup import JUDGEMENTS_FILE
 from engram.maintenance.passes import entities
 from engram.memory import VaultMemory
 from engram.vault import frontmatter
-from tests.conftest import Clock
+from tests.conftest import Clock, name_device
 from tests.fakes.judging import all_of, judging
 from tests.fakes.keeping import WORDS, Keeping
 from tests.fakes.openai_server import FakeServer
@@ -66,6 +66,7 @@ def kept(lives):
             loaded.policy, files=replace(loaded.policy.files, quiet_seconds=0)
         )
         clock = Clock(datetime(2026, 11, 20, 20, 0, tzinfo=UTC))
+        name_device(loaded.state)
         memory = VaultMemory(
             replace(loaded, policy=policy), clock=clock, steady=clock.steady
         )

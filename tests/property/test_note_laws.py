@@ -341,7 +341,7 @@ def test_a_conversation_reads_back_word_for_word(first, second, zone):
     """Whatever was said, by whoever, whenever, in however many batches."""
     second = [replace(turn, id=f"second {turn.id}") for turn in second]
     stem = sessions.stem(
-        "a thread", first[0].occurred_at.astimezone(zone), lambda _: False
+        "a thread", first[0].occurred_at.astimezone(zone), "0" * 16, lambda _: False
     )
     raw = sessions.new_session(filed(first, stem), zone)
     assert held(raw, stem, zone) == filed(first, stem)

@@ -183,7 +183,6 @@ def test_many_turns_that_are_read_at_once_leave_the_notes_of_a_few_at_a_time(
         )
         home = tmp_path / str(most)
         shutil.copytree(settings.vault, home / "vault")
-        shutil.copytree(settings.state, home / "state", dirs_exist_ok=True)
         memory = opened(
             policy=policy,
             vault=home / "vault",

@@ -586,7 +586,7 @@ def test_without_a_model_two_values_of_one_attribute_wait_for_a_person(held):
         )
     )
     assert words.count("- [ ] ") == 3
-    assert recalled(held, "Where does Anna live?") == [MUNICH, BERLIN]
+    assert sorted(recalled(held, "Where does Anna live?")) == [BERLIN, MUNICH]
 
 
 # row: X9
