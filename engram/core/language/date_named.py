@@ -23,12 +23,13 @@ from engram.core.language.date_values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from engram.core.language.date_words import Value
 
     _Names = tuple[Value | None, Value | None, Value | None]
 
+_YEAR = timedelta(days=365)
 _NEAR = 62
 """The days on each side of today in which `Saturday the 5th` is searched."""
 _LUNAR = "0219 0208 0128 0216 0205 0125 0212 0201 0122 0210 0129 0217 0206 0126 0213 0203 0123 0211 0131 0219 0208"
@@ -207,42 +208,28 @@ def _range_of_days(match: DateMatch) -> DateRange | None:
 
     `from 28 May to 2 June 2027` is another example.
     """
-    days = [int(str(value)) for value in match.all("n")]
-    months = [int(str(value)) for value in match.all("b")]
-    if len(days) != 2:
+    days, months = match.all("n"), match.all("b")
+    if len(days) != 2 or not (match.lean or match.all("y")):
         return None
-    if not months:
-        return _range_without_month(match, *days)
 
     def begin(year: int) -> date | None:
-        return calendar_day(year, months[0], days[0])
+        return calendar_day(year, match.number("b"), match.number("n"))
 
-    over_new_year = months[-1] < months[0]
-    start = (
-        begin(match.number("y") - over_new_year)
-        if match.all("y")
-        else nearest(match, begin, match.lean)
-    )
-    if start is None:
-        return None
-    end = calendar_day(start.year + over_new_year, months[-1], days[1])
-    return _whole(match, start, end) if end and end > start else None
+    if match.all("y"):
+        is_over_new_year = int(str(months[-1])) < int(str(months[0]))
+        start = begin(match.number("y") - is_over_new_year)
+    elif months:
+        start = nearest(match, begin, match.lean)
+    else:
+        first = _day_of_month(match)
+        start = first.start.date() if first else None
+    ahead = _days_from(start + DAY, start + _YEAR) if start else []
+    end = next((one for one in ahead if _is_called(one, days[1], months)), None)
+    return _whole(match, start, end) if start and end else None
 
 
-def _range_without_month(match: DateMatch, first: int, last: int) -> DateRange | None:
-    """Return the range of `from the 12th to the 15th`, if the direction is known."""
-    today, lean = match.today, match.lean
-    starts = [
-        candidate
-        for candidate in _days_called(first, today)
-        if (candidate - today).days * lean > 0
-    ]
-    if not starts or (lean < 0 and first > today.day):
-        return None
-    start = starts[0] if lean > 0 else starts[-1]
-    end = start.replace(day=1) + timedelta(days=31 * (last < first))
-    found = calendar_day(end.year, end.month, last)
-    return _whole(match, start, found) if found and found > start else None
+def _is_called(day: date, number: Value, months: Sequence[Value]) -> bool:
+    return day.day == number and (not months or day.month == months[-1])
 
 
 def _whole(match: DateMatch, start: date, end: date) -> DateRange | None:

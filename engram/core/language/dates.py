@@ -162,15 +162,8 @@ def _once(text: str, found: Sequence[Span], when: datetime) -> Iterator[Span]:
 
 def _written(date: str, named: Interval, when: datetime) -> Iterator[Interval]:
     """Yield the interval of a date in brackets, if it is a valid date."""
-    if " to " in date:
-        first_day, last_day = (part.split() for part in date.split(" to "))
-        begin = " ".join(first_day + last_day[len(first_day) :])
-        days = [resolve(begin, when), resolve(" ".join(last_day), when)]
-        if all(days):
-            yield replace(named, start=days[0][0].start, end=days[1][0].end)
-        return
     if not date[:4].isdigit():
-        for there in resolve(date, when)[:1]:
+        for there in resolve(f"from {date}" if " to " in date else date, when)[:1]:
             length = 7 if "week of" in date else 2 if "weekend of" in date else 0
             end = there.start + length * DAY if length else there.end
             size = named.granularity if length else there.granularity
@@ -530,9 +523,8 @@ def in_words(interval: Interval) -> tuple[str, str]:
 
 def _span_in_words(first: datetime, last: datetime) -> str:
     """Return two days: `4 to 8 December 2026`, `28 May to 2 June 2027`."""
-    begin = day_in_words(first).split()
-    if first.year == last.year:
-        begin = begin[: 1 if first.month == last.month else 2]
+    is_one_month = (first.year, first.month) == (last.year, last.month)
+    begin = day_in_words(first).split()[: 1 if is_one_month else 2]
     return f"{' '.join(begin)} to {day_in_words(last)}"
 
 
