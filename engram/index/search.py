@@ -22,6 +22,7 @@ from engram.index import hiding
 from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.catalog import Catalog
 from engram.index.database import key_of, open_store
+from engram.index.embedder import version
 from engram.index.parse import Entry, broken
 from engram.index.scan import Scanner
 from engram.index.semantic import SemanticIndex
@@ -414,7 +415,10 @@ def _semantic(settings: Settings, store: IndexStore) -> SemanticIndex | None:
     model = settings.embeddings
     if model is None:
         return None
-    tag = f"{model.name} {settings.policy.vectors.chars}"
+    policy = settings.policy.vectors
+    tag = f"{model.name} {policy.chars} {policy.sentences}"
+    if model.in_process:
+        tag += f" {policy.tokens} {version(model.folder)}"
     vectors = store.vectors(settings.cache / "vectors", tag)
     return SemanticIndex(settings, model, vectors)
 

@@ -1,7 +1,9 @@
 """Search by meaning: the vectors of the units of a lexical index.
 
-A row of the index finds its vector by the digest of its text. A unit that a question
-must not find does not contribute to the score of others either.
+A text has a vector, and so has each of its first sentences; the nearest of them counts
+for the similarity to a question. A row of the index finds them by the digest of its
+text. A unit that a question must not find does not contribute to the score of others
+either.
 """
 
 from __future__ import annotations
@@ -9,18 +11,19 @@ from __future__ import annotations
 import json
 import weakref
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from engram.core import calibration
+from engram.core.language.sentences import sentences
 from engram.core.ranking import VectorMatch
 from engram.core.records import VectorStorage
 from engram.errors import NotFoundError
 from engram.index import scoring
 from engram.index.filters import SearchFilter
-from engram.index.vectors import best, digest
+from engram.index.vectors import best, digest, part
 from engram.vault import disk
 
 if TYPE_CHECKING:
@@ -57,7 +60,7 @@ class SemanticIndex:
             policy.lexical, back=policy.vectors.back, forward=policy.vectors.forward
         )
         self._model = model.name
-        self.ranks_only = model.in_process  # a table of word vectors
+        self.only_ranks = model.in_process
         self._calibration = settings.state / CALIBRATION
         self._calibration_data = self._load_calibration()
         self._tried = 0  # number of facts at the last attempt to calibrate
@@ -76,9 +79,8 @@ class SemanticIndex:
     def coverage(self, lexical: Bm25Index) -> tuple[int, int]:
         """Return the number of units with a vector, and of all units."""
         view = lexical.view(EMBEDDED)
-        return int((self._rows_with_vector(view)[0] & view.allowed).sum()), int(
-            view.allowed.sum()
-        )
+        have = (self._places_of_rows(view)[:, 0] >= 0) & view.allowed
+        return int(have.sum()), int(view.allowed.sum())
 
     def keys_to_embed(self, lexical: Bm25Index) -> Iterator[str]:
         """Return the keys of units without a vector or with a worn one.
@@ -90,9 +92,8 @@ class SemanticIndex:
             worn = np.isin(
                 view.columns["digest"], np.array(list(self.vectors.worn), np.uint64)
             )
-        rows = np.flatnonzero(view.allowed & (worn | ~self._rows_with_vector(view)[0]))[
-            ::-1
-        ]
+            lacking = self._places_of_rows(view)[:, 0] < 0
+        rows = np.flatnonzero(view.allowed & (worn | lacking))[::-1]
         rows = rows[
             ~np.isin(
                 view.columns["digest"][rows], np.array(sorted(self.refused), np.uint64)
@@ -104,13 +105,28 @@ class SemanticIndex:
             for row in np.concatenate([rows[~turns], rows[turns]]).tolist()
         )
 
-    def add(self, pairs: Iterable[tuple[str, bytes]]) -> None:
-        """Store the vectors of these texts."""
-        self.vectors.put({digest(text): vector for text, vector in pairs})
+    def parts(self, text: str) -> dict[int, str]:
+        """Return what is embedded of a text, by the key of its vector.
 
-    def refuse(self, texts: Iterable[str]) -> None:
+        These are its first sentences, if it has several, and last the text, whose
+        vector marks the text as embedded.
+        """
+        policy = self.policy
+        cut = text[: policy.chars]
+        spans = list(islice(sentences(cut), policy.sentences))
+        if len(spans) == 1:
+            spans = []
+        key = digest(text)
+        parts = {part(key, n): cut[slice(*span)] for n, span in enumerate(spans, 1)}
+        return {**parts, key: cut}
+
+    def add(self, vectors: Mapping[int, bytes]) -> None:
+        """Store the vectors of parts of texts; see `parts`."""
+        self.vectors.put(vectors)
+
+    def refuse(self, keys: Iterable[int]) -> None:
         """Do not try to embed these texts again until the next start."""
-        self.refused.update(map(digest, texts))
+        self.refused.update(keys)
 
     def tidy(self, lexical: Bm25Index) -> None:
         """Remove vectors of texts that are in no unit any more.
@@ -119,8 +135,8 @@ class SemanticIndex:
         """
         view = lexical.view(EMBEDDED)
         columns = view.columns
-        living = set(columns["digest"][columns["alive"]].tolist())
-        if len(self.vectors) > len(living):
+        living = self._with_parts(columns["digest"][columns["alive"]].tolist())
+        if len(self.vectors) > (self.vectors.places(living) >= 0).sum():
             self.vectors.keep(living)
         have, wanted = self.coverage(lexical)
         if have == wanted > 0:
@@ -137,8 +153,9 @@ class SemanticIndex:
         view = lexical.view(replace(EMBEDDED, kinds=("fact",)))
         columns = view.columns.part(slice(view.size))
         with self.vectors.lock:
-            known, places = self._rows_with_vector(view)
+            places = self._places_of_rows(view)[:, 0]
             bits = self.vectors.bits()
+        known = places >= 0
         digests, counts = np.unique(
             columns["digest"][columns["alive"]], return_counts=True
         )
@@ -166,8 +183,9 @@ class SemanticIndex:
         digests = view.columns["digest"][[row for row, _ in rows]].tolist()
         self.vectors.store(
             {
-                one: storage_by_id[key].bits
+                number: storage_by_id[key].bits
                 for one, (_, key) in zip(digests, rows, strict=True)
+                for number in self._with_parts([one])
             }
         )
         cold = {
@@ -179,6 +197,11 @@ class SemanticIndex:
             disk.write_derived(
                 self._tiers, "".join(f"{key}\n" for key in sorted(cold)).encode()
             )
+
+    def _with_parts(self, digests: Iterable[int]) -> set[int]:
+        """Return the keys of the vectors that texts and their sentences may have."""
+        numbers = range(1 + self.policy.sentences)
+        return {part(one, number) for one in digests for number in numbers}
 
     def vector(self, text: str) -> bytes | None:
         """Return the vector of a text at length 1, or None."""
@@ -203,8 +226,8 @@ class SemanticIndex:
         """Return the `k` units nearest to a question, and those of `also`.
 
         score = (c + Σ wᵢ·cᵢ) / (1 + Σ wᵢ) + session · (best cosine of its session); c
-        is the cosine of the unit, cᵢ that of a neighbour in the window of the lexical
-        index. A vector of another dimension finds nothing, and the store is opened for
+        is the cosine of the nearest part of the unit, cᵢ that of a neighbour in the
+        window of the lexical index. A vector of another dimension finds nothing, and the store is opened for
         its dimension.
         """
         view = lexical.view(where)
@@ -212,7 +235,7 @@ class SemanticIndex:
         if found is None:
             return ()
         places, likeness = found
-        known = places >= 0
+        known = places[:, 0] >= 0
         nearest = _nearest(likeness, places, np.flatnonzero(known & view.allowed), k)
         requested = [
             row for key in also if 0 < (row := view.rows.by_key.get(key, 0)) < view.size
@@ -223,7 +246,7 @@ class SemanticIndex:
         cosine = np.zeros(view.columns.room)
         compared = self._with_neighbours(view, rows)
         compared = compared[known[compared]]
-        cosine[compared] = likeness.at(places[compared])
+        cosine[compared] = _best_cosines(likeness, places[compared])
         worth = self._scores(view, rows, cosine, known)
         chosen = np.zeros(view.columns.room, np.bool_)
         chosen[rows[best(worth, np.flatnonzero(known[rows]), k)]] = True
@@ -256,11 +279,12 @@ class SemanticIndex:
         found = self._compared(view, vector)
         if found is None:
             return []
-        places, likeness = found
-        allowed = np.flatnonzero((places >= 0) & view.allowed)
+        places, likeness = found[0][:, :1], found[1]
+        allowed = np.flatnonzero((places[:, 0] >= 0) & view.allowed)
         rows = _nearest(likeness, places, allowed, k)
         names = map(view.rows.keys.__getitem__, rows.tolist())
-        pairs = list(zip(names, likeness.at(places[rows]).tolist(), strict=True))
+        near = _best_cosines(likeness, places[rows]).tolist()
+        pairs = list(zip(names, near, strict=True))
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
 
     def _with_neighbours(self, view: IndexView, rows: Places) -> Places:
@@ -292,7 +316,7 @@ class SemanticIndex:
     def _compared(
         self, view: IndexView, vector: bytes
     ) -> tuple[Ints, VectorComparison] | None:
-        """Return the place of the vector of each row, -1 for none, and the comparison.
+        """Return the places of `_places_of_rows`, and the comparison.
 
         None if `vector` has another dimension.
         """
@@ -300,15 +324,15 @@ class SemanticIndex:
             if not self.vectors.fits(vector):
                 self.vectors.set_dimension(len(vector) // 4)
                 return None
-            _, places = self._rows_with_vector(view)
-            return places, self.vectors.compare(vector)
+            return self._places_of_rows(view), self.vectors.compare(vector)
 
-    def _rows_with_vector(self, view: IndexView) -> tuple[Bools, Ints]:
-        """Return which rows have a vector, and the place of each vector.
+    def _places_of_rows(self, view: IndexView) -> Ints:
+        """Return the place of the vector of each row and of its sentences, -1 for none.
 
         A row is looked up once; rows without a vector are looked up again.
         """
-        places = np.full(view.columns.room, -1, np.int32)
+        parts = 1 + self.policy.sentences
+        places = np.full((view.columns.room, parts), -1, np.int32)
         with self.vectors.lock:
             stamp = (self.vectors.generation, len(self.vectors))
             if (
@@ -319,15 +343,16 @@ class SemanticIndex:
                 self._rows, self._places = weakref.ref(view.rows), places[:0]
             places[: len(self._places)] = self._places[: len(places)]
             first = len(self._places) if stamp == self._stamp else 0
-            gaps = np.flatnonzero(places[: view.size] < 0)
+            gaps = np.flatnonzero(places[: view.size, 0] < 0)
             gaps = gaps[gaps >= first]
-            if len(gaps):
-                places[gaps] = self.vectors.places(
-                    view.columns["digest"][gaps].tolist()
+            digests = view.columns["digest"][gaps]
+            for number in range(parts if len(gaps) else 0):
+                places[gaps, number] = self.vectors.places(
+                    (digests + np.uint64(number)).tolist()
                 )
             if view.size >= len(self._places):
                 self._places, self._stamp = places[: view.size].copy(), stamp
-        return places >= 0, places
+        return places
 
     # -- the scale ---------------------------------------------------------------------
 
@@ -348,13 +373,14 @@ class SemanticIndex:
     def may_decide(self) -> bool:
         """Whether similarities may decide about writes.
 
-        Those of word vectors may not: "I like tea" and "I hate tea" are near to each
-        other.
+        Those of a model in process may not: the same is filed with and without it.
         """
-        return self.scale.calibrated and not self.ranks_only
+        return self.scale.calibrated and not self.only_ranks
 
     def is_calibration_due(self, lexical: Bm25Index) -> bool:
         """Return whether there are enough facts, twice those of the last attempt."""
+        if self.only_ranks:
+            return False
         facts = len(self._fact_digests(lexical))
         known = (
             int(self._calibration_data.get("known", 0)) if self.scale.calibrated else 0
@@ -369,7 +395,9 @@ class SemanticIndex:
         """Return the digests of active facts with a vector, in order of their ids."""
         view = lexical.view(SearchFilter(kinds=("fact",), persona=None))
         rows = sorted(
-            np.flatnonzero(view.allowed & self._rows_with_vector(view)[0]).tolist(),
+            np.flatnonzero(
+                view.allowed & (self._places_of_rows(view)[:, 0] >= 0)
+            ).tolist(),
             key=view.rows.keys.__getitem__,
         )
         digests: list[int] = view.columns["digest"][rows].tolist()
@@ -421,6 +449,17 @@ class SemanticIndex:
 
 
 def _nearest(likeness: VectorComparison, places: Ints, rows: Places, k: int) -> Places:
-    """Return the `k` rows with the nearest vectors, and ties with the last."""
-    found: Places = rows[likeness.nearest(places[rows], k)]
+    """Return the rows of the `k` nearest vectors, and of ties with the last."""
+    owners, parts = np.nonzero(places[rows] >= 0)
+    near = likeness.nearest(places[rows[owners], parts], k)
+    found: Places = np.unique(rows[owners[near]])
     return found
+
+
+def _best_cosines(likeness: VectorComparison, places: Ints) -> Floats:
+    """Return the cosine of the nearest part of each row."""
+    cosines = np.full(places.shape, -1.0)
+    known = places >= 0
+    cosines[known] = likeness.at(places[known])
+    best_ones: Floats = cosines.max(axis=1)
+    return best_ones

@@ -53,6 +53,11 @@ def digest(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8])
 
 
+def part(key: int, number: int) -> int:
+    """Return the key of a sentence of the text with this key; 0 is the text itself."""
+    return (key + number) % (1 << 64)
+
+
 def cosines(parts: Sequence[Part], vector: bytes) -> Floats:
     """Return the cosine of `vector` to the vector at each place, 0 for empty places.
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _NUMBER_BYTES = 32
 
 
-class Embedder:
+class ServerEmbedder:
     """An embedding model behind an endpoint. Thread-safe.
 
     It gets a share of the daily budget, so that the rest remains for the language

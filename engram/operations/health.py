@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from engram.config import without_password
+from engram.config import has_sentence_model, without_password
 from engram.core.records import Problem
 from engram.errors import ConfigError, ModelError
 from engram.index.check import differences
@@ -137,6 +137,14 @@ class HealthOperations:
             probes["model"] = self.extractor.probe
         if self.embedding:
             probes["embeddings"] = self._probe_embeddings
+        elif not has_sentence_model():
+            yield {
+                "level": NOTICE,
+                "code": "embeddings",
+                "what": "Recall compares words only.",
+                "fix": "The first thing to add is `pip install 'engram[semantic]'`, with"
+                " which it also finds what has the same meaning in other words.",
+            }
         for code, probe in probes.items():
             try:
                 row = {"level": NOTICE, "code": code, "what": probe()}
@@ -149,11 +157,18 @@ class HealthOperations:
         size = len(self.embedding.vectors(["tea"])[0]) // 4
         return f"The embedding model answers ({size} dimensions); {self._scale()}."
 
+    def _meaning(self) -> str:
+        """Return in words how much of the vault can be found by its meaning."""
+        semantic = self.index.semantic
+        assert semantic
+        have, wanted = semantic.coverage(self.index.lexical)
+        return f"{have:,} of {wanted:,} memories embedded; {self._scale()}"
+
     def _scale(self) -> str:
         """Return in words whether the embedding model's similarities are calibrated."""
         semantic = self.index.semantic
-        if semantic and semantic.ranks_only:
-            return "it is a table of word vectors, which are used for ranking only"
+        if semantic and semantic.only_ranks:
+            return "its similarities only rank"
         if semantic is None or not semantic.scale.calibrated:
             return "its similarities are used for ranking only, until there are enough pairs to calibrate"
         return "its similarities are calibrated on the memories of this vault"
@@ -202,7 +217,7 @@ class HealthOperations:
             "faults": self.health.problems(),
             "model_faults": self.extractor.failures,
             "budget": self._budget(),
-            **({"embeddings": self._scale()} if self.embedding else {}),
+            **({"meaning": self._meaning()} if self.embedding else {}),
             **self._run(),
             "held": self.maintenance_loop.maintenance.holds.status(),
             "next_consolidation": self.maintenance_loop.schedule.next(

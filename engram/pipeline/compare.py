@@ -89,9 +89,13 @@ class Comparison:
             return
 
         new = [text for text in dict.fromkeys(texts) if semantic.vector(text) is None]
-        if new:
+        parts = {
+            key: sent for text in new for key, sent in semantic.parts(text).items()
+        }
+        if parts:
             with suppress(ModelError, ConfigError):
-                semantic.add(zip(new, embed(new), strict=True))
+                vectors = embed(list(parts.values()))
+                semantic.add(dict(zip(parts, vectors, strict=True)))
 
     def compare(
         self, fact: Fact, when: datetime, *, model: bool, plan: WritePlan | None = None

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import EmbeddingSettings, Settings
+    from engram.index.embedder import Embedder
     from engram.index.search import Index
-    from engram.index.static_vectors import StaticEmbedder
     from engram.llm.budget import Budget
-    from engram.llm.embeddings import Embedder
 
 
 class EmbeddingWorker:
@@ -45,7 +44,7 @@ class EmbeddingWorker:
         self._clock = clock
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._embedder: Embedder | StaticEmbedder | None = None
+        self._embedder: Embedder | None = None
         self._paused_until = float("-inf")
         self._fault = ""
 
@@ -67,7 +66,7 @@ class EmbeddingWorker:
             rest = ModelError(self._fault, fix="It is tried again soon.")
             return partial(_raise, rest)
         work = partial(self._question, text)
-        # A table in this process answers faster than a thread starts.
+        # A model in this process answers in time.
         waiting = work if self._model.in_process else _in_thread(work, longest)
         return partial(self._answer, waiting, longest)
 
@@ -85,21 +84,21 @@ class EmbeddingWorker:
                 self._paused_until = self._seconds() + policy.rest_seconds
             raise
 
-    def _load(self) -> Embedder | StaticEmbedder:
+    def _load(self) -> Embedder:
         with self._lock:
             if self._embedder is None:
                 self._embedder = self._open()
             return self._embedder
 
-    def _open(self) -> Embedder | StaticEmbedder:
+    def _open(self) -> Embedder:
         policy = self._settings.policy
         if self._model.in_process:
-            from engram.index.static_vectors import StaticEmbedder
+            from engram.index.embedder import SentenceModel
 
-            return StaticEmbedder(policy.vectors)
-        from engram.llm.embeddings import Embedder
+            return SentenceModel(self._model.folder, policy.vectors)
+        from engram.llm.embeddings import ServerEmbedder
 
-        return Embedder(self._model, policy, self._spend, self._clock)
+        return ServerEmbedder(self._model, policy, self._spend, self._clock)
 
 
 def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
@@ -114,9 +113,10 @@ def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
     if semantic is None:
         return 0
     policy = semantic.policy
-    found: list[tuple[str, bytes]] = []
-    refused: dict[str, ModelError] = {}
-    waiting = [[(text, text[: policy.chars]) for _, text in index.unembedded(limit)]]
+    found: dict[int, bytes] = {}
+    refused: dict[int, ModelError] = {}
+    texts = [semantic.parts(text) for _, text in index.unembedded(limit)]
+    waiting = [[pair for parts in texts for pair in parts.items()]]
     while waiting and (pairs := waiting.pop()):
         try:
             vectors = embedding.vectors([sent for _, sent in pairs])
@@ -124,23 +124,21 @@ def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
             if fault.retryable:
                 semantic.add(found)
                 raise
-            (text, sent), half = pairs[0], len(pairs) // 2
+            (key, sent), half = pairs[0], len(pairs) // 2
             if half:
                 waiting += [pairs[half:], pairs[:half]]
             elif len(sent) > policy.least_chars:
-                waiting.append([(text, sent[: len(sent) // 2])])
+                waiting.append([(key, sent[: len(sent) // 2])])
             else:
-                refused[text] = fault
+                refused[key] = fault
         else:
-            found += [
-                (text, vector) for (text, _), vector in zip(pairs, vectors, strict=True)
-            ]
+            found.update(zip((key for key, _ in pairs), vectors, strict=True))
     semantic.add(found)
     if found:
         semantic.refuse(refused)
     elif refused:
         raise next(iter(refused.values()))
-    return len(found)
+    return sum(next(reversed(parts)) in found for parts in texts)
 
 
 def calibrate(index: Index) -> dict[str, Any]:

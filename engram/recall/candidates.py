@@ -180,10 +180,7 @@ def _with_vectors(
 
     floor = policy.similarity.episode
     close = {one.key for one in near if (one.similarity or 0.0) > floor}
-    weight = policy.vectors.weight
-    if search.settings.embeddings and search.settings.embeddings.in_process:
-        weight = policy.vectors.static_weight
-    mixed = ranking.fuse(by_words, near, weight, policy.similarity.floor)
+    mixed = ranking.fuse(by_words, near, policy.vectors.weight, policy.similarity.floor)
     return mixed[:pool], "", close
 
 

@@ -51,6 +51,7 @@ class World:
             "PYTHONPATH": str(ROOT),
             "ENGRAM_HOME": str(self.home),
             "ENGRAM_VAULT": str(self.vault),
+            "ENGRAM_EMBEDDINGS_MODEL": "off",
             "TZ": "UTC",
         }
         if source is None:

@@ -20,7 +20,7 @@ from engram.errors import BadRequestError, BudgetSpentError, ConfigError, ModelE
 from engram.index.filters import SearchFilter
 from engram.index.search import Index
 from engram.llm.budget import Budget, TaskSpend, ledger
-from engram.llm.embeddings import Embedder, read
+from engram.llm.embeddings import ServerEmbedder, read
 from engram.llm.endpoint import RateLimitedError
 from engram.pipeline import embed as pipeline_embed
 from engram.pipeline.embed import EmbeddingWorker, embed_some
@@ -60,7 +60,7 @@ def fake(running):
 
 
 def embedder(fake, policy=POLICY, spend=None, key=KEY):
-    return Embedder(
+    return ServerEmbedder(
         EmbeddingSettings("e", fake.url, key), policy, spend or Budget(), lambda: NOW
     )
 
@@ -147,7 +147,7 @@ def test_only_the_key_and_our_own_headers_leave_the_machine(fake, monkeypatch):
 def test_an_address_that_must_not_be_used_is_refused_at_once(address):
     """By the rules of the language model, naming our own setting."""
     with pytest.raises(ConfigError, match=r"embeddings\.base_url"):
-        Embedder(EmbeddingSettings("e", address), POLICY, Budget(), lambda: NOW)
+        ServerEmbedder(EmbeddingSettings("e", address), POLICY, Budget(), lambda: NOW)
 
 
 # Faults. Reply and whether the same batch may succeed later, by name.
@@ -243,7 +243,7 @@ def test_a_server_that_does_not_end_is_left_in_time(fake, reply):
 
 def test_a_server_that_is_not_there_is_a_model_error():
     """Connection refused."""
-    one = Embedder(
+    one = ServerEmbedder(
         EmbeddingSettings("e", "http://127.0.0.1:1/v1"), POLICY, Budget(), lambda: NOW
     )
     with pytest.raises(ModelError, match="Cannot connect"):

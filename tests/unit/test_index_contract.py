@@ -22,6 +22,7 @@ from engram.core.text import content_hash, ulid
 from engram.errors import ConflictError, NotFoundError
 from engram.index.filters import SearchFilter
 from engram.index.search import Index
+from engram.index.vectors import digest
 from engram.vault import facts, frontmatter, sessions
 from engram.vault.store import Vault
 
@@ -226,8 +227,10 @@ def embedded(world):
     world.index.scan(None)
     angles = [n / 40 for n in range(40)] + [0.01]
     world.index.semantic.add(
-        (fact.text, unit(np.cos(angle), np.sin(angle), 0.1))
-        for fact, angle in zip(facts, angles, strict=True)
+        {
+            digest(fact.text): unit(np.cos(angle), np.sin(angle), 0.1)
+            for fact, angle in zip(facts, angles, strict=True)
+        }
     )
     return facts
 
@@ -270,10 +273,12 @@ def test_vectors_are_there_after_a_restart_and_go_with_their_texts(world, embedd
 
 
 def test_vectors_of_another_dimension_begin_anew(world, embedded):
-    world.index.semantic.add([(embedded[0].text, unit(1, 0))])
+    world.index.semantic.add({digest(embedded[0].text): unit(1, 0)})
     assert world.index.semantic.coverage(world.index.lexical) == (1, 41)
     assert [key for key, _ in near(world, unit(1, 1))] == [embedded[0].id]
-    world.index.semantic.add((fact.text, unit(1, n)) for n, fact in enumerate(embedded))
+    world.index.semantic.add(
+        {digest(fact.text): unit(1, n) for n, fact in enumerate(embedded)}
+    )
     world.index.semantic.tidy(world.index.lexical)
     world.restart()
     assert world.index.semantic.coverage(world.index.lexical) == (41, 41)

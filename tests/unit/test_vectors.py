@@ -420,7 +420,7 @@ def recall_at_10(folder, wanted, count=2000, dimension=384, questions=50):
         model,
         Vectors(folder / "vectors", "e"),
     )
-    meaning.add((f"text {key}", row.tobytes()) for key, row in enumerate(rows))
+    meaning.add({digest(f"text {key}"): row.tobytes() for key, row in enumerate(rows)})
     meaning.store(
         lexical,
         {f"{key:06}": VectorStorage(wanted[key % len(wanted)]) for key in range(count)},

@@ -142,6 +142,12 @@ class VectorPolicy:
     chars: int = number(
         2000, "characters", 50, 100000, "recall", "part of a text that is embedded"
     )
+    sentences: int = number(
+        8, "sentences", 0, 100, "recall", "first sentences with a vector of their own"
+    )
+    tokens: int = number(
+        96, "tokens", 8, 512, "A14", "part of a text that a model in process reads"
+    )
     least_chars: int = number(
         250,
         "characters",
@@ -190,22 +196,6 @@ class VectorPolicy:
         0.99,
         "recall",
         "weight of vectors against words",
-    )
-    static_dimension: int = number(
-        128,
-        "numbers",
-        8,
-        256,
-        "A14",
-        "columns of the table of word vectors that are used",
-    )
-    static_weight: float = number(
-        0.2,
-        "share",
-        0,
-        0.99,
-        "recall",
-        "weight of word vectors against words",
     )
     back: float = number(
         0.5, "share", 0, 10, "recall", "weight of the cosine of the preceding turn"
