@@ -50,7 +50,8 @@ class Simulation:
     journal, index and state. A second simulation of the same vault and home is a
     restart. `env` has further environment variables, such as `ENGRAM_MODEL`; the
     environment of the process is not read. Recall compares words alone, unless `env`
-    has `ENGRAM_EMBEDDINGS_MODEL`, which is empty for the model of `engram[semantic]`. Use it as a context manager, or `close` it.
+    has `ENGRAM_EMBEDDINGS_MODEL`, which is empty for the model of `engram[semantic]`.
+    Use it as a context manager, or `close` it.
 
     Raises ValueError for a time without a zone, NotFoundError if `vault` is not a
     vault, ConfigError, and LockedError if another process has the vault open.

@@ -227,8 +227,8 @@ class SemanticIndex:
 
         score = (c + Σ wᵢ·cᵢ) / (1 + Σ wᵢ) + session · (best cosine of its session); c
         is the cosine of the nearest part of the unit, cᵢ that of a neighbour in the
-        window of the lexical index. A vector of another dimension finds nothing, and the store is opened for
-        its dimension.
+        window of the lexical index. A vector of another dimension finds nothing, and
+        the store is opened for its dimension.
         """
         view = lexical.view(where)
         found = self._compared(view, vector)
