@@ -90,7 +90,7 @@ class SessionFile:
 
 Unit = Fact | FiledTurn | OwnNote
 
-VERSION = 12
+VERSION = 13
 """Version of the schema, and of the parsing of files into it."""
 
 PROMISES = "kind = 'fact' AND ({})".format(
