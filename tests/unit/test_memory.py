@@ -908,7 +908,7 @@ def test_the_doctor_names_what_cannot_be_looked_at(memory, tmp_path):
         deep = below
     os.close(deep)
     memory.files.rescan(None)
-    found = memory.call("doctor", {})["findings"]
+    found = [row for row in memory.call("doctor", {})["findings"] if "where" in row]
     assert {row["code"]: row["where"].partition("/" + name)[0] for row in found} == {
         "symlink-out": "facts/out",
         "unreadable": "facts",

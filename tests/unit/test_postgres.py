@@ -395,7 +395,8 @@ def test_vectors_of_this_machine_move_to_the_database(memory, settings, stored):
     rows = np.eye(40, 12, dtype=np.float32) + 0.1
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     texts = [f"text {number}" for number in range(40)]
-    own = Vectors(settings.cache / "x/vectors", f"e {settings.policy.vectors.chars}")
+    policy = settings.policy.vectors
+    own = Vectors(settings.cache / "x/vectors", f"e {policy.chars} {policy.sentences}")
     own.put(
         {digest(text): row.tobytes() for text, row in zip(texts, rows, strict=True)}
     )
