@@ -536,7 +536,7 @@ def _rows(hits: Iterable[Hit]) -> list[str]:
     ] or ["nothing"]
 
 
-def play(path: Path, *, meaning: bool) -> Played:
+def play(path: Path, *, meaning: bool = False) -> Played:
     """Play the life in this file, in a folder of its own that is gone afterwards."""
     env = {"ENGRAM_EMBEDDINGS_MODEL": ""} if meaning else {}
     events = [
@@ -559,11 +559,13 @@ def golden() -> set[str]:
 
 
 def accept(played: Iterable[Played]) -> int:
-    """Add the checks that pass to the list; none ever leaves it. How many are new."""
+    """Write the list anew for these lives; return how many checks are new."""
     known = golden()
-    new = {line for one in played for line in one.passed} - known
-    GOLDEN.write_text("".join(f"{line}\n" for line in sorted(known | new)), "utf-8")
-    return len(new)
+    passed = {line for one in played for line in one.passed}
+    failed = {line for one in played for line in one.failed}
+    listed = sorted((known | passed) - failed)
+    GOLDEN.write_text("".join(f"{line}\n" for line in listed), "utf-8")
+    return len(passed - known)
 
 
 def files() -> tuple[list[Path], list[Path], list[Path]]:

@@ -340,6 +340,11 @@ def has_sentence_model() -> bool:
     return all(map(find_spec, needed))
 
 
+def has_sentence_weights() -> bool:
+    """Return whether the weights of the model are installed, used or not."""
+    return find_spec(SENTENCE_PACKAGES[0]) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class ProxySettings:
     """The server behind the proxy. `repr` leaves the API key out."""

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from engram.config import has_sentence_model, without_password
+from engram.config import has_sentence_weights, without_password
 from engram.core.records import Problem
 from engram.errors import ConfigError, ModelError
 from engram.index.check import differences
@@ -137,7 +137,7 @@ class HealthOperations:
             probes["model"] = self.extractor.probe
         if self.embedding:
             probes["embeddings"] = self._probe_embeddings
-        elif not has_sentence_model():
+        elif not has_sentence_weights():
             yield {
                 "level": NOTICE,
                 "code": "embeddings",

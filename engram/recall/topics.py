@@ -50,11 +50,14 @@ def with_newest_first(
     On the topic are the best `leading` candidates whose own words and meaning score at
     least the share `topic` of the best, told by the user, or by the speaker of the best
     one in a group. The keys returned are those told before the newest. The other presets
-    have a weight of their own for recency.
+    have a weight of their own for recency, and a question about one of several speakers
+    keeps the order of relevance.
     """
     policy, slots = search.settings.policy.recall, candidates.slots
     is_balanced = search.request.preset == "balanced"
-    if not slots or not is_balanced or search.question.about_past:
+    names_speaker = search.index.lexical.naming(search.question)
+    keeps_order = names_speaker or search.question.about_past or not is_balanced
+    if not slots or keeps_order:
         return candidates, frozenset()
 
     least = policy.topic * max(slot.own for slot in slots)

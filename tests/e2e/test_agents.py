@@ -45,7 +45,7 @@ def test_a_question_is_stored_and_answered_with_what_is_known(place):
     event = {
         "hook_event_name": "UserPromptSubmit",
         "session_id": "s1",
-        "prompt": "Is Carla allergic to the satay of the canteen?",
+        "prompt": "We have lunch. Is Carla allergic to the satay of the canteen?",
     }
     answers = []
     # on a busy machine the first answers may come after the agent has gone on

@@ -510,7 +510,7 @@ def test_what_was_forgotten_through_http_stays_hidden_over_restarts_and_rebuilds
                 "id": "m2",
                 "session": "s",
                 "role": "assistant",
-                "text": "Dr. Quux, your therapist!",
+                "text": "Your therapist is Dr. Quux.",
             }
         ],
     )

@@ -227,7 +227,12 @@ def test_a_stream_arrives_while_it_is_made(place, echo):
 
 def test_both_sides_of_a_stream_are_observed(place, echo):
     echo.say("The lighthouse opens at nine.")
-    for _ in ask(place, "When does the lighthouse of Sark open?", "s-9", stream=True):
+    for _ in ask(
+        place,
+        "I like it there. When does the lighthouse of Sark open?",
+        "s-9",
+        stream=True,
+    ):
         pass
     until(lambda: stored(place, "lighthouse opens at nine"))
     (user,) = stored(place, "lighthouse of Sark open")
@@ -258,7 +263,10 @@ def test_tools_pass_untouched_and_the_context_stays_the_same_through_a_loop(
         }
     ]
     messages = [
-        {"role": "user", "content": "What can Carla eat here, is she allergic?"}
+        {
+            "role": "user",
+            "content": "We sit down. What can Carla eat here, is she allergic?",
+        }
     ]
     echo.call("menu", '{"of": "today"}')
     chat = client(place, **{"X-Engram-Session": "tools"}).chat.completions
@@ -352,7 +360,7 @@ def test_housekeeping_is_neither_given_memories_nor_observed(place, echo, task):
 )
 def test_a_header_opts_out(place, echo, header, given, kept):
     name = "-".join([*header, *header.values()]).lower()
-    text = f"Is Carla allergic to anything ({name})?"
+    text = f"We sit down. Is Carla allergic to anything ({name})?"
     chat = client(place, **header).chat.completions
     chat.create(model="echo", messages=[{"role": "user", "content": text}])
     assert (len(echo.bodies[0]["messages"]) == 2) == given

@@ -129,7 +129,7 @@ def test_a_person_and_the_daemon_write_into_the_same_notes_and_lose_nothing(
     )
     memory = world.call("remember", text="The clock hangs in the hall.")
     world.call("flush")
-    (talk,) = world.vault.glob(f"sessions/*/*-{kind}.md")
+    (talk,) = world.vault.glob(f"sessions/*/*-{kind}_*.md")
     editors = [
         editor(talk, kind, "hand-talk"),
         editor(world.vault / memory["path"], kind, "hand-fact"),

@@ -66,8 +66,10 @@ FORMS = {
 CASES = FAULTS | {name: (Reply(json.dumps(form)), True) for name, form in FORMS.items()}
 CADENCES = ("nightly", "weekly")
 """They hold every pass that asks."""
-RARE = {"rolling", "episode"}
-"""Asked of conversations of 24 turns and more, and where a summary gave no episodes."""
+RARE = {"rolling", "episode", "session"}
+"""Asked of conversations of 24 turns and more, where a summary gave no episodes, and of
+conversations of this device.
+"""
 BY_RULES = {"rolling", "episode", "session", "spine"}
 """What is told without a model where its answer cannot be read."""
 
