@@ -91,11 +91,7 @@ class Browser:
 
     def text(self):
         """The text of the page as it is shown."""
-        found = self._ask(
-            "POST", "/element", {"using": "css selector", "value": "body"}
-        )
-        (element,) = found.values()
-        return self._ask("GET", f"/element/{element}/text")
+        return self.run("return document.body ? document.body.innerText : ''")
 
     def click(self, selector):
         found = self._ask(
