@@ -8,24 +8,19 @@ which facts end, and whether a person has to agree. All functions are pure.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core import todos
+from engram.core.attributes import attribute
 from engram.core.categories import category_of
 from engram.core.dedup import Effect, is_event, session_count, weakened_confidence
-from engram.core.language.state_changes import (
-    ends_one_of_several,
-    is_fixed,
-    left_workplace,
-    replacement,
-    state_time,
-)
+from engram.core.language.dates import latest, next_beginning
+from engram.core.language.states import USER, bare_subject, names_same
 from engram.core.language.topics import tells_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
-    from datetime import datetime
 
     from engram.core.dedup import Evidence
     from engram.core.language.states import State
@@ -107,16 +102,12 @@ def _change(
     told_at = fact.created
     is_later = told_at is None or said_at - told_at > LATER
     for state in new:
-        if is_fixed(state) or not (state.change or is_later):
+        if attribute(state.attribute).fixed or not (state.change or is_later):
             continue
         if told_at and state_time(state, said_at) < told_at and state.dated:
             continue
         for other in old:
-            why = (
-                replacement(state, other)
-                or left_workplace(state, other, fact.text)
-                or ends_one_of_several(state, other, fact.text)
-            )
+            why = replacement(state, other)
             if why and not _grows_too_fast(state, other, said_at, told_at):
                 return _Change(state, other, why)
     return None
@@ -138,9 +129,7 @@ def _is_unclear(change: _Change, others: Sequence[_Change]) -> bool:
     "Training moved to Friday" may refer to either child. The end of one of several
     values of a statement does not end the others.
     """
-    if change.old.listed and change.new.over and change.new.value:
-        return True
-    if change.new.attribute in {"date", "schedule"}:
+    if attribute(change.new.attribute).thing:
         return len({one.old.subject for one in others}) > 1
     if change.new.value or change.new.attribute not in SEVERAL:
         return False
@@ -150,6 +139,103 @@ def _is_unclear(change: _Change, others: Sequence[_Change]) -> bool:
         if one.old.attribute == change.old.attribute and one.old.value
     }
     return any(not one <= two and not two <= one for one in values for two in values)
+
+
+# -- one state and another -------------------------------------------------------------
+
+
+def replacement(new: State, old: State) -> str:
+    """Return why `new`, a later state, replaces `old`, or '' (`A7`).
+
+    The reasons are another value of a single-valued attribute, the end of the same
+    state or its opposite, and the death of its subject. An addition replaces nothing.
+    """
+    if new.attribute == "alive":
+        return _ended_by_death(new, old)
+    if new.attribute != old.attribute or not _same_subject(new, old):
+        return ""
+    name = new.attribute
+    if new.over:
+        is_same = not old.over and _covers(new, old)
+        return f"no longer holds: {name}" if is_same else ""
+    if new.addition:
+        return ""
+    if old.over:
+        is_same = _covers(new, old) and _covers(old, new)
+        return f"holds again: {name}" if is_same else ""
+    return f"another {name}" if _is_another_value(new, old) else ""
+
+
+def _is_another_value(new: State, old: State) -> bool:
+    """Return whether a value ends another one of a single-valued attribute."""
+    row, first, second = attribute(new.attribute), set(new.value), set(old.value)
+    if not row.single or not (first and second):
+        return False
+    if first <= second or second <= first:
+        return False  # Berlin, Berlin Kreuzberg
+    if new.attribute == "age" and int(new.value[0]) < int(old.value[0]):
+        return False
+    return new.change or row.replaced
+
+
+def _covers(new: State, old: State) -> bool:
+    """Return whether the value of `new` covers that of `old`.
+
+    "No coffee" covers "four cups of coffee", and no value covers every value. One of
+    several values covers none of the others.
+    """
+    if not new.value:
+        return True
+    return not old.listed and set(new.value) <= set(old.value)
+
+
+def _same_subject(new: State, old: State) -> bool:
+    """Return whether two subjects are the same; things need no owner."""
+    if not attribute(new.attribute).thing:
+        return names_same(new.subject, old.subject)
+    first, second = set(bare_subject(new.subject)), set(bare_subject(old.subject))
+    return first == second or (new.change and bool(first) and first <= second)
+
+
+def _ended_by_death(new: State, old: State) -> str:
+    """Return why `old`, a state of a dead being or its possession, ended, or ''."""
+    if old.over or new.subject == (USER,):
+        return ""
+    dead = set(bare_subject(new.subject))
+    row, owned = attribute(old.attribute), set(old.value)
+    is_its_own = row.mortal and set(bare_subject(old.subject)) == dead
+    # "Our dog Rex" may be the user's dog, "Tom's dog" is not.
+    is_named = dead <= owned or (new.subject[0] == USER and owned <= dead)
+    is_theirs = row.name in {"pet", "partner"} and bool(owned) and is_named
+    return "the death of its subject" if is_its_own or is_theirs else ""
+
+
+def state_time(state: State, told_at: datetime) -> datetime:
+    """Return the latest time at which a state stated at `told_at` began or ended.
+
+    "I moved to Berlin in 2010" is a change of 2010, even if it was stated in 2027. A
+    planned state begins on its day, and for a week or a month on the last day.
+    """
+    if state.planned:
+        begun = latest(state.dated, told_at)
+        return next_beginning(state.dated, told_at) or begun or _NEVER
+    return (latest(state.dated, told_at) if state.dated else None) or told_at
+
+
+def has_begun(
+    state: State, told_at: datetime, valid_from: datetime | None, now: datetime
+) -> bool:
+    """Return whether a state holds by `now`, or is only planned.
+
+    It was stated at `told_at`. `valid_from` is the day of a plan, if the statement has
+    one.
+    """
+    if not state.planned:
+        return True
+    return (valid_from or state_time(state, told_at)) <= now
+
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 def successors(

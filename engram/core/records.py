@@ -203,7 +203,8 @@ class Candidate:
     `importance` of None the local rule decides; `lifetime` is week, month, year,
     forever or '' (row B19); `sort` is one of `SORTS` or ''. `dated_by` is `model` if
     the date was found by a model alone, `until` is the last day of the date by the
-    words. `links` are its relations to the known facts that a model received, None if
+    words. `attribute` and `value` are the slot that the statement fills (row X31).
+    `links` are its relations to the known facts that a model received, None if
     the model gave no answer about them.
     """
 
@@ -221,6 +222,8 @@ class Candidate:
     dated_by: str = ""
     until: Interval | None = None
     links: FactLinks | None = None
+    attribute: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +310,7 @@ class Fact:
     statement (row A8); `derived_from` are the memories that a conclusion rests on (row
     A23); an event takes place from `valid_from` to `event_end`, which does not limit
     how long the memory holds (row X14); `dated_by` is `model` if the date was found by
-    a model alone; `done` is the time at which a promise was fulfilled or given up (row
+    a model alone; `attribute` and `value` are its slot (row X31); `done` is the time at which a promise was fulfilled or given up (row
     E16); `sensitivity` is one of `SENSITIVITIES` (row B17); `path` is vault-relative,
     `sha` the SHA-256 of the file's bytes.
     """
@@ -342,6 +345,8 @@ class Fact:
     derived_from: tuple[str, ...] = ()
     event_end: datetime | None = None
     sensitivity: str = "normal"
+    attribute: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from engram.core.categories import category_of
 from engram.core.language import languages
 from engram.core.language.permanent_attributes import names_pet, permanent_attribute
-from engram.core.language.state_subjects import USER
-from engram.core.language.states import states
+from engram.core.language.states import USER, states
 from engram.core.language.wishes import is_standing_wish
 from engram.core.language.words import fold, words
 

@@ -318,14 +318,24 @@ class Catalog:
             found.setdefault(source, []).append(fact)
         return found
 
-    def in_slot(self, attribute: str) -> list[tuple[str, str]]:
-        """Return the active facts that give a value of an attribute.
+    def in_slot(self, attribute: str) -> list[tuple[str, str, str]]:
+        """Return the facts that give a value of an attribute, newest ids last.
 
-        Each is an id and its subject, in folded words.
+        Each is an id with its subject and value, in folded words.
         """
         return self.database.query(
-            "SELECT key, subject FROM slot WHERE attribute = ? ORDER BY key",
+            "SELECT key, subject, value FROM slot "
+            "WHERE attribute = ? AND over = 0 ORDER BY key",
             (attribute,),
+        )
+
+    def slots_naming(self, word: str) -> list[tuple[str, str, str]]:
+        """Return the facts whose slot has a folded word in its subject or value."""
+        part = f"% {word} %"
+        return self.database.query(
+            "SELECT key, subject, value FROM slot WHERE over = 0 AND "
+            "(' ' || subject || ' ' LIKE ? OR ' ' || value || ' ' LIKE ?) ORDER BY key",
+            (part, part),
         )
 
     def fact_ids(self) -> list[str]:

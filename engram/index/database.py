@@ -90,7 +90,7 @@ class SessionFile:
 
 Unit = Fact | FiledTurn | OwnNote
 
-VERSION = 13
+VERSION = 14
 """Version of the schema, and of the parsing of files into it."""
 
 PROMISES = "kind = 'fact' AND ({})".format(
@@ -131,8 +131,9 @@ CREATE TABLE evidence (
 ) WITHOUT ROWID;
 CREATE INDEX evidence_key ON evidence (key);
 CREATE TABLE slot (
-    attribute TEXT NOT NULL, subject TEXT NOT NULL, key TEXT NOT NULL,
-    PRIMARY KEY (attribute, subject, key)
+    attribute TEXT NOT NULL, subject TEXT NOT NULL, value TEXT NOT NULL,
+    over INTEGER NOT NULL, key TEXT NOT NULL,
+    PRIMARY KEY (attribute, subject, value, over, key)
 ) WITHOUT ROWID;
 CREATE INDEX slot_key ON slot (key);
 CREATE TABLE removed (seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);

@@ -1,41 +1,29 @@
-"""Search for units by a state, such as a person's home: by attribute, not similarity.
+"""Search for facts by their slot, such as a person's home, not by similarity (A7, E5).
 
 "I've moved to Augsburg" and "The user lives in Munich" share no word, so a search by
-words or vectors does not relate them (A7).
+words or vectors does not relate them.
 """
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from engram.core.language import languages
-from engram.core.language.state_cues import cues
-from engram.core.language.state_subjects import USER
-from engram.core.language.states import states
-from engram.core.language.words import content, words
-from engram.core.ranking import Question
+from engram.core.attributes import attribute
+from engram.core.language.states import bare_subject, names_same, of_owner, states
 from engram.core.records import Fact
 from engram.core.text import normalise
-from engram.index.filters import SearchFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from engram.config import Settings
     from engram.core.language.states import State
     from engram.core.records import Turn
-    from engram.index.database import Unit
     from engram.index.search import Index
-
-_POOL = 4
-"""Hits that are parsed for each unit, since many of them do not have the state."""
-_USER_NOUNS = languages.all_words("similarity", "user_nouns")
-"""The nouns that the offline extractor uses for the user."""
 
 
 class StateSearch:
-    """A search for facts and turns by their states. Thread-safe.
+    """A search for facts by their states. Thread-safe.
 
     `owner_names` returns the names of the owner, which count as the user.
     """
@@ -75,38 +63,38 @@ class StateSearch:
     def near(
         self, states: Iterable[State], statuses: Collection[str], persona: str | None
     ) -> list[Fact]:
-        """Return the facts of these statuses with possibly equal states, best first.
+        """Return the facts of these statuses in the slots of `states`, newest first.
 
-        With a persona only those that it sees.
+        There are at most `policy.ladder.pool` for each state. With a persona only those
+        that it sees.
         """
-        where = SearchFilter(("fact",), statuses, persona)
-        units = self.units(states, where, self.settings.policy.ladder.pool)
-        return [unit for unit in units.values() if isinstance(unit, Fact)]
+        keys: dict[str, None] = {}
+        for state in states:
+            latest = sorted(self._keys(state), reverse=True)
+            keys |= dict.fromkeys(latest[: self.settings.policy.ladder.pool])
+        return [
+            unit
+            for unit in self.index.units(list(keys)).values()
+            if isinstance(unit, Fact)
+            and unit.status in statuses
+            and (persona is None or unit.persona in {None, persona})
+        ]
 
-    def units(
-        self, states: Iterable[State], where: SearchFilter, number: int
-    ) -> dict[str, Unit]:
-        """Return the best `number` units for each of the states, by key."""
-        found: dict[str, Unit] = {}
-        own = self.name_words()
-        searches = (_question(state, own) for state in states)
-        questions = {question.text: question for question in searches}
-        for question in questions.values():
-            hits = self.index.lexical.search(question, where, _POOL * number).hits
-            keys = (hit.key for hit in hits if hit.parts.get("text"))
-            found |= self.index.units(list(islice(keys, number)))
-        return found
-
-
-def _question(state: State, own: frozenset[str]) -> Question:
-    """Return a search for the facts about an attribute of a subject."""
-    if state.attribute == "alive":
-        named: Sequence[str] = (*state.subject, *state.value)
-        listed = [*named, *cues("pet"), *cues("partner")]
-    else:
-        listed = [*state.subject, *state.value, *cues(state.attribute)]
-    if state.subject[0] == USER:
-        listed += sorted(_USER_NOUNS | own)
-    listed_words = [word for phrase in listed for word in words(phrase)]
-    found = [*listed_words, *content(listed_words, "en")]
-    return Question(text=" ".join(listed), words=tuple(dict.fromkeys(found)))
+    def _keys(self, state: State) -> Iterator[str]:
+        """Yield the ids of the facts that a state may replace or end."""
+        if state.attribute == "alive":
+            words = bare_subject(state.subject)
+            for key, _, _ in self.index.catalog.slots_naming(words[-1]):
+                yield key
+            return
+        own, row = self.name_words(), attribute(state.attribute)
+        new = set(state.value)
+        for key, subject, value in self.index.catalog.in_slot(state.attribute):
+            told = of_owner(tuple(subject.split()), own)
+            same = names_same(told, state.subject) or (
+                row.thing
+                and bool({*bare_subject(told)} & {*bare_subject(state.subject)})
+            )
+            # of many values only the same one counts: "no coffee", "likes coffee"
+            if same and (row.single or not new or new & set(value.split())):
+                yield key

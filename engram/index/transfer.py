@@ -26,7 +26,7 @@ _COPIED = {
     "unit": "seq, key, path, name, kind, status, hash, session, turn, record",
     "strand": "name, at, key, persona, cause",
     "evidence": "source, key",
-    "slot": "attribute, subject, key",
+    "slot": "attribute, subject, value, over, key",
     "removed": "seq, key",
     "user_change": "key, kind, before, after",
     "session": "path, session, persona, started, ended, turns, last_block, users, "

@@ -12,9 +12,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from engram.core.graph import positions
-from engram.core.language.states import states
+from engram.core.language.states import USER, states
 from engram.core.records import HIGH, UNKNOWN_PERSONA, Fact, FiledTurn
-from engram.core.text import content_hash
+from engram.core.text import content_hash, normalise
 from engram.core.turn_versions import base_id
 from engram.index.database import unpack
 
@@ -130,14 +130,19 @@ def _strand_rows(unit: Fact) -> list[tuple[object, ...]]:
 
 
 def _slot_rows(fact: Fact) -> list[tuple[object, ...]]:
-    """Return a row for each attribute of which an active fact gives a current value.
+    """Return a row for each attribute of which a fact gives or ends a value.
 
-    A note that a person wrote by hand has none.
+    The keys `attribute` and `value` of its note count before its words.
     """
-    if fact.status != "active" or not fact.source:
-        return []
-    current = (one for one in states(fact.text) if not (one.over or one.planned))
-    slots = {(one.attribute, " ".join(one.subject)) for one in current}
+    if fact.attribute:
+        subject = normalise(fact.about[0]) if fact.about else USER
+        value = normalise(fact.value)
+        return [(fact.attribute, subject, value, 0, fact.id)]
+    slots = {
+        (one.attribute, " ".join(one.subject), " ".join(one.value), int(one.over))
+        for one in states(fact.text)
+        if not one.planned
+    }
     return [(*slot, fact.id) for slot in sorted(slots)]
 
 

@@ -25,7 +25,7 @@ from engram.core.entities import (
 )
 from engram.core.language.privacy import words_are_private
 from engram.core.language.sentences import sentences
-from engram.core.language.state_words import continues_older_state
+from engram.core.language.states import continues_older_state
 from engram.core.records import Create, Edit, Move, Problem
 from engram.core.relations import RelationUpdate, line_changes, relation_line
 from engram.errors import ConflictError, EngramError, NotFoundError

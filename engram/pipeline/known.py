@@ -18,8 +18,7 @@ from engram.core import ranking
 from engram.core.categories import category_of
 from engram.core.dedup import is_event
 from engram.core.language.sentences import MASK, plain, sentences
-from engram.core.language.state_subjects import USER
-from engram.core.language.states import State
+from engram.core.language.states import USER, State
 from engram.core.language.words import STOP, words
 from engram.core.lifecycle import hidden_reason
 from engram.core.records import Fact
@@ -143,9 +142,7 @@ class KnownFacts:
     def _by_state(self, texts: Sequence[str], where: SearchFilter) -> list[Fact]:
         """Return the facts with an attribute that the texts state too."""
         states = self.comparison.states.states_of(*texts)
-        stated = {state.attribute for state in states}
-        near = self.comparison.states.near(states, ("active",), where.persona)
-        return [fact for fact in near if stated & self._attributes(fact)]
+        return self.comparison.states.near(states, ("active",), where.persona)
 
     def _standing(self, where: SearchFilter) -> list[Fact]:
         """Return the facts about the user's home, work, partner and so on."""
@@ -153,15 +150,8 @@ class KnownFacts:
         for attribute in STANDING:
             asked = State("", (USER,), attribute, ())
             near = self.comparison.states.near([asked], ("active",), where.persona)
-            own = [fact for fact in near if attribute in self._attributes(fact)]
-            found += own[:OF_EACH]
+            found += near[:OF_EACH]
         return found
-
-    def _attributes(self, fact: Fact) -> set[str]:
-        """Return the attributes of the states in a fact, of the user or of others."""
-        return {
-            state.attribute for state in self.comparison.states.states_of(fact.text)
-        }
 
     def _by_sentences(
         self, texts: Iterable[str], when: datetime, where: SearchFilter

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core import ranking
-from engram.core.language.state_subjects import USER, names_same
-from engram.core.language.states import state_asked_for
+from engram.core.language.states import USER, names_same, state_asked_for
 from engram.core.text import normalise
 from engram.recall.visibility import recallable
 
@@ -73,7 +72,7 @@ def _in_slot(
     """
     found: list[str] = []
     others: list[str] = []
-    for key, subject in search.index.catalog.in_slot(attribute):
+    for key, subject, _ in search.index.catalog.in_slot(attribute):
         told = tuple(subject.split())
         of_user = told == (USER,) or own.issuperset(told)
         if wanted.subject == (USER,):

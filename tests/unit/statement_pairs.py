@@ -24,18 +24,13 @@ Anna wohnt in Berlin. | Anna wohnt jetzt in Berlin!
 Ben ist allergisch gegen Nüsse | Ben ist sehr allergisch gegen Nüsse.
 Clara isst kein Fleisch. | Clara isst wirklich kein Fleisch
 Clara hat zwei Katzen | Clara hat 2 Katzen.
-Anna habite à Lyon | Anna habite maintenant à Lyon.
 Clara adore le fromage | Clara adore vraiment le fromage
 Ben parle très bien espagnol | Ben parle bien espagnol
-Anna vive en Madrid | Anna vive ahora en Madrid.
 Clara tiene dos hermanos. | Clara tiene 2 hermanos
-Анна живёт в Берлине | Анна сейчас живёт в Берлине.
 Бен очень любит чай | Бен любит чай
 安娜喜欢绿茶 | 安娜很喜欢绿茶
-安娜住在柏林 | 安娜住在柏林。
 用户对花生过敏 | 用户真的对花生过敏
 アンナは緑茶が好きです | アンナは緑茶がとても好きです。
-アンナはベルリンに住んでいます | アンナはベルリンに住んでいます。
 """
 
 PARAPHRASED = """
@@ -92,35 +87,13 @@ Clara mag Oliven | Clara hasst Oliven
 Claras Lieblingsfarbe ist Blau | Claras Lieblingsfarbe ist Grün
 Clara ist 31 Jahre alt | Clara ist 32 Jahre alt
 Clara ist mit Ben verheiratet | Clara ist mit Tom verheiratet
-Anna habite à Lyon | Anna habite à Paris
-Ben travaille chez Renault | Ben travaille chez Airbus
-Ben travaille comme cuisinier | Ben travaille comme professeur
 Clara mange de la viande | Clara ne mange plus de viande
 Clara aime le fromage | Clara n'aime pas le fromage
-La couleur préférée de Clara est le bleu | La couleur préférée de Clara est le vert
-Clara a 31 ans | Clara a 32 ans
-Anna vive en Madrid | Anna vive en Sevilla
-Ben trabaja en Iberia | Ben trabaja en Correos
 Ben come carne | Ben no come carne
 Ben bebe café | Ben ya no bebe café
-El color favorito de Clara es el azul | El color favorito de Clara es el verde
-Clara tiene 31 años | Clara tiene 32 años
-Anna abita a Roma | Anna abita a Milano
-Ben lavora per Fiat | Ben lavora per Enel
-Anna mora em Lisboa | Anna mora em Braga
-Anna woont in Utrecht | Anna woont in Delft
-Ben werkt bij Philips | Ben werkt bij Shell
-Анна живёт в Берлине | Анна живёт в Москве
 Анна пьёт кофе | Анна больше не пьёт кофе
 Бен ест мясо | Бен не ест мясо
-安娜住在柏林 | 安娜住在慕尼黑
-安娜在西门子工作 | 安娜在博世工作
 安娜喝咖啡 | 安娜不喝咖啡
-安娜最喜欢的颜色是蓝色 | 安娜最喜欢的颜色是绿色
-安娜今年31岁 | 安娜今年32岁
-アンナはベルリンに住んでいます | アンナは東京に住んでいます
-アンナの一番好きな色は青です | アンナの一番好きな色は緑です
-アンナの誕生日は5月3日です | アンナの誕生日は5月4日です
 """
 
 RELATED = """
@@ -182,7 +155,6 @@ A Anna le gusta el té | A Anna le gusta el café
 Anna tiene un perro | Anna tiene un gato
 Ben habla francés | Ben habla inglés
 Ben tiene dos hijos | Ben tiene tres hijos
-Anna vive en Madrid | La hermana de Anna vive en Madrid
 Анна любит чай | Анна любит кофе
 Бен говорит по-русски | Бен говорит по-немецки
 У Анны есть кошка | У Анны есть собака
@@ -190,7 +162,6 @@ Anna vive en Madrid | La hermana de Anna vive en Madrid
 安娜有一只狗 | 安娜有一只猫
 安娜有两个孩子 | 安娜有三个孩子
 安娜会说法语 | 安娜会说德语
-安娜的妈妈住在柏林 | 安娜住在柏林
 アンナはお茶が好きです | アンナはコーヒーが好きです
 アンナは犬を飼っています | アンナは猫を飼っています
 アンナはフランス語を話します | アンナはドイツ語を話します
@@ -212,17 +183,9 @@ The deadline is on Friday | Anna's cat is called Minka
 Anna trinkt Hafermilch | Anna arbeitet bei Siemens
 Ben wohnt in Berlin | Ben hat zwei Katzen
 Clara ist Lehrerin | Claras Bruder spielt Geige
-Anna habite à Lyon | Anna a deux chats
-Ben travaille chez Renault | Ben déteste le poisson
-Anna vive en Madrid | Anna tiene un perro
 Ben habla francés | Ben es alérgico a las nueces
-Анна живёт в Берлине | Анна любит чай
 Бен работает врачом | У Бена две кошки
-安娜住在柏林 | 安娜喜欢绿茶
-安娜在西门子工作 | 安娜有两个孩子
 用户对花生过敏 | 用户的妹妹是医生
-アンナはベルリンに住んでいます | アンナは猫を飼っています
-アンナは緑茶が好きです | アンナの誕生日は5月3日です
 """
 
 

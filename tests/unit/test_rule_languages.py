@@ -58,76 +58,6 @@ TO_DO = [
         "2026-11-27",
     ),
     (
-        "Mi pasaporte caduca en marzo de 2027.",
-        "El pasaporte de la persona caduca en marzo de 2027 (2027-03).",
-        "2027-03-01",
-    ),
-    (
-        "Tengo cita con el dentista el jueves a las 3.",
-        "La persona tiene cita con el dentista el jueves a las 3 (2026-11-26).",
-        "2026-11-26",
-    ),
-    (
-        "Nuestro vuelo a Lisboa sale el 20 de diciembre.",
-        "El vuelo a Lisboa de la persona sale el 20 de diciembre (2026-12-20).",
-        "2026-12-20",
-    ),
-    (
-        "Mon passeport expire en mars 2027.",
-        "Le passeport de la personne expire en mars 2027 (2027-03).",
-        "2027-03-01",
-    ),
-    (
-        "J'ai rendez-vous chez le dentiste jeudi à 15h.",
-        "La personne a rendez-vous chez le dentiste jeudi à 15h (2026-11-26).",
-        "2026-11-26",
-    ),
-    (
-        "Le plombier vient vendredi.",
-        "Le plombier vient vendredi (2026-11-27).",
-        "2026-11-27",
-    ),
-    (
-        "Il mio passaporto scade a marzo 2027.",
-        "Il passaporto della persona scade a marzo 2027 (2027-03).",
-        "2027-03-01",
-    ),
-    (
-        "Ho appuntamento dal dentista giovedì alle 15.",
-        "La persona ha appuntamento dal dentista giovedì alle 15 (2026-11-26).",
-        "2026-11-26",
-    ),
-    (
-        "Meu passaporte vence em março de 2027.",
-        "O passaporte da pessoa vence em março de 2027 (2027-03).",
-        "2027-03-01",
-    ),
-    (
-        "Tenho consulta no dentista na quinta-feira às 15h.",
-        "A pessoa tem consulta no dentista na quinta-feira às 15h (2026-11-26).",
-        "2026-11-26",
-    ),
-    (
-        "De loodgieter komt vrijdag om tien uur.",
-        "De loodgieter komt vrijdag om tien uur (2026-11-27).",
-        "2026-11-27",
-    ),
-    (
-        "Ik heb donderdag om drie uur een afspraak bij de tandarts.",
-        "De gebruiker heeft donderdag om drie uur een afspraak bij de tandarts (2026-11-26).",
-        "2026-11-26",
-    ),
-    (
-        "У меня запись к стоматологу в четверг в 15:00.",
-        "Пользователь: запись к стоматологу в четверг в 15:00 (2026-11-26).",
-        "2026-11-26",
-    ),
-    (
-        "Мой паспорт истекает в марте 2027.",
-        "Пользователь: паспорт истекает в марте 2027 (2027-03).",
-        "2027-03-01",
-    ),
-    (
         "Ich rufe morgen Anna an",
         "Die Person ruft morgen Anna an (2026-11-22).",
         "2026-11-22",
@@ -187,51 +117,6 @@ TO_DO = [
         "Die Person will morgen an den Zahnarzttermin erinnert werden (2026-11-22).",
         "2026-11-22",
     ),
-    (
-        "Je dois appeler ma mère demain.",
-        "La personne doit appeler sa mère demain (2026-11-22).",
-        "2026-11-22",
-    ),
-    (
-        "Je vais à Paris vendredi.",
-        "La personne va à Paris vendredi (2026-11-27).",
-        "2026-11-27",
-    ),
-    (
-        "Je dois payer le loyer avant la fin du mois.",
-        "La personne doit payer le loyer avant la fin du mois (2026-11-30).",
-        "2026-11-30",
-    ),
-    (
-        "Je promets d'appeler Anna demain.",
-        "La personne promet d'appeler Anna demain (2026-11-22).",
-        "2026-11-22",
-    ),
-    (
-        "Rappelle-moi d'acheter du lait demain, s'il te plaît.",
-        "La personne veut qu'on lui rappelle d'acheter du lait demain (2026-11-22).",
-        "2026-11-22",
-    ),
-    (
-        "Tengo que llamar a mi madre el viernes.",
-        "La persona tiene que llamar a su madre el viernes (2026-11-27).",
-        "2026-11-27",
-    ),
-    (
-        "Debo pagar el alquiler antes de fin de mes.",
-        "La persona debe pagar el alquiler antes de fin de mes (2026-11-30).",
-        "2026-11-30",
-    ),
-    (
-        "Prometo llamar a Ana mañana.",
-        "La persona promete llamar a Ana mañana (2026-11-22).",
-        "2026-11-22",
-    ),
-    (
-        "¿Puedes recordarme comprar leche mañana?",
-        "La persona quiere un recordatorio: comprar leche mañana (2026-11-22).",
-        "2026-11-22",
-    ),
 ]
 
 
@@ -284,27 +169,6 @@ def test_what_is_ahead_is_a_promise_with_its_day_in_figures(text, statement, due
         (
             "Unser Hund Bello ist gestern operiert worden.",
             ["Der Hund der Person heißt Bello."],
-        ),
-        (
-            "Mon frère Paul habite à Nantes.",
-            ["Le frère de la personne s'appelle Paul."],
-        ),
-        ("Ma sœur Julie adore le thé.", ["La sœur de la personne s'appelle Julie."]),
-        (
-            "J'habite à Lyon avec mes deux chats.",
-            ["La personne habite à Lyon avec ses deux chats."],
-        ),
-        (
-            "Mi hermano Luis vive en Bilbao.",
-            ["El hermano de la persona se llama Luis."],
-        ),
-        (
-            "Mi hermana Lucía vive en Bilbao.",
-            ["La hermana de la persona se llama Lucía."],
-        ),
-        (
-            "Me llamo Ana y vivo en Cádiz.",
-            ["La persona se llama Ana.", "La persona vive en Cádiz."],
         ),
     ],
 )
@@ -386,13 +250,6 @@ def test_a_language_is_asked_only_where_a_clause_begins_like_its_own():
     [
         ("Just kidding, I actually love jazz.", "The user loves jazz."),
         ("War nur Spaß, ich liebe Kino.", "Die Person liebt Kino."),
-        ("C'était une blague, j'adore le jazz.", "La personne adore le jazz."),
-        ("Era broma, me encanta el jazz.", "La persona: le encanta el jazz."),
-        ("Scherzavo, adoro il jazz.", "La persona adora il jazz."),
-        ("Era brincadeira, adoro jazz.", "La persona adora jazz."),
-        ("Grapje, ik hou van jazz.", "De gebruiker houdt van jazz."),
-        ("Шучу, я люблю джаз.", "Пользователь любит джаз."),
-        ("冗談です、ジャズが大好きです", "ユーザーはジャズが大好きです。"),
         ("I own a tiger, just kidding.", None),
     ],
 )
@@ -408,27 +265,6 @@ def test_what_is_true_beside_the_joke_that_is_taken_back_is_read(text, statement
         ("My blood group is B positive.", "The user's blood group is B positive."),
         ("My blood type is O-.", "The user's blood type is O-."),
         ("Meine Blutgruppe ist A positiv.", "Die Blutgruppe der Person ist A positiv."),
-        (
-            "Mon groupe sanguin est O+.",
-            "Le groupe sanguin de la personne est O+.",
-        ),
-        (
-            "Mi grupo sanguíneo es O positivo.",
-            "El grupo sanguíneo de la persona es O positivo.",
-        ),
-        (
-            "Il mio gruppo sanguigno è A positivo.",
-            "Il gruppo sanguigno della persona è A positivo.",
-        ),
-        ("Mijn bloedgroep is AB.", "De bloedgroep van de gebruiker is AB."),
-        (
-            "O meu tipo sanguíneo é A positivo.",
-            "O tipo sanguíneo da pessoa é A positivo.",
-        ),
-        (
-            "Моя группа крови 2 положительная.",
-            "Группа крови пользователя: 2 положительная.",
-        ),
         ("Meine Blutgruppe ist mir egal.", None),
         ("My blood group is -", None),
     ],
@@ -444,10 +280,6 @@ def test_a_blood_group_is_a_fact_of_health(text, statement):
     [
         ("Meine Schwester heißt Clara.", "sister", "Clara"),
         ("Meine Schwester Clara wohnt in Bonn.", "sister", "Clara"),
-        ("Mi hijo Max es alérgico a las nueces.", "son", "Max"),
-        ("Ma soeur s'appelle Clara.", "sister", "Clara"),
-        ("Mio fratello si chiama Luca.", "brother", "Luca"),
-        ("A minha irmã chama-se Rita.", "sister", "Rita"),
     ],
 )
 def test_a_relative_with_a_name_is_a_person_with_a_relation(text, kin, name):
@@ -474,18 +306,6 @@ def test_a_pet_with_a_name_is_no_person():
             "Max ist allergisch gegen Nüsse.",
         ),
         ("Meine Mutter hat Diabetes.", "Die Mutter der Person hat Diabetes."),
-        (
-            "Mi hijo es alérgico a las nueces.",
-            "El hijo de la persona es alérgico a las nueces.",
-        ),
-        ("Mi hija Ana es vegetariana.", "Ana es vegetariana."),
-        ("Ma fille Léa est végétarienne.", "Léa est végétarienne."),
-        (
-            "Mon fils est allergique aux noix.",
-            "Le fils de la personne est allergique aux noix.",
-        ),
-        ("Mio figlio Max è allergico alle noci.", "Max è allergico alle noci."),
-        ("O meu filho Max é alérgico a nozes.", "Max é alérgico a nozes."),
     ],
 )
 def test_the_health_of_a_relative_is_a_fact(text, statement):

@@ -472,35 +472,6 @@ TAKEN = [
         "relationship",
         "Die Person hat eine Katze namens Mia.",
     ),
-    ("Je m'appelle Claire.", "fact", "La personne s'appelle Claire."),
-    (
-        "Ma mère s'appelle Anne.",
-        "relationship",
-        "La mère de la personne s'appelle Anne.",
-    ),
-    (
-        "J'ai un chat qui s'appelle Minou.",
-        "relationship",
-        "La personne a un chat qui s'appelle Minou.",
-    ),
-    (
-        "Mi profesora se llama Carmen y es de Sevilla.",
-        "relationship",
-        "La profesora de la persona se llama Carmen.",
-    ),
-    (
-        "Tengo un gato que se llama Sol.",
-        "relationship",
-        "La persona tiene un gato que se llama Sol.",
-    ),
-    ("Todavía no. Me gusta el mar.", "preference", "La persona: le gusta el mar."),
-    ("Ya no como carne.", "fact", "La persona ya no come carne."),
-    ("Aprendo español desde mayo.", "fact", "La persona aprende español."),
-    ("J'adore le chocolat noir.", "preference", "La personne adore le chocolat noir."),
-    ("J'ai deux chats.", "relationship", "La personne a deux chats."),
-    ("Me llamo Lucía.", "fact", "La persona se llama Lucía."),
-    ("Vivo en Madrid.", "fact", "La persona vive en Madrid."),
-    ("Me gusta el café.", "preference", "La persona: le gusta el café."),
 ]
 
 LEFT = [

@@ -9,7 +9,6 @@ from collections import Counter
 import pytest
 
 from engram.core.language.similarity import compared, statement
-from engram.core.language.single_valued import attribute
 from engram.index.stems import stems_of
 from tests.unit.statement_pairs import pairs
 
@@ -142,71 +141,6 @@ def test_any_text_can_be_compared(text):
     """With itself it is the same; with a sentence it is not."""
     assert compared(taken(text), taken(text)).similarity == 1.0
     assert compared(taken(text), taken("Anna lives in Berlin")).similarity < 0.4
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "subject", "value"),
-    [
-        ("Anna now lives in Berlin with Ben.", "home", ("anna",), ("berlin",)),
-        (
-            "Anna moved from Berlin to New York last week",
-            "home",
-            ("anna",),
-            ("new", "york"),
-        ),
-        (
-            "The user's favourite colour is blue",
-            "favourite colour",
-            ("user",),
-            ("blue",),
-        ),
-        ("Blue is Anna's favorite color", "favourite color", ("anna",), ("blue",)),
-        ("Ben is 31 years old", "age", ("ben",), ("31",)),
-        ("Anna's husband is called Ben", "husband", ("anna",), ("ben",)),
-        ("Anna ist nach München gezogen", "home", ("anna",), ("münchen",)),
-        (
-            "La couleur préférée d'Anna est le bleu",
-            "favourite couleur",
-            ("anna",),
-            ("bleu",),
-        ),
-        (
-            "El color favorito de Anna es el azul",
-            "favourite color",
-            ("anna",),
-            ("azul",),
-        ),
-        ("Анна живёт в Берлине", "home", ("анна",), ("берлине",)),
-        ("安娜最喜欢的颜色是蓝色", "favourite 颜色", ("安娜",), ("蓝色",)),
-        ("アンナはベルリンに住んでいます", "home", ("アンナ",), ("ベルリン",)),
-    ],
-)
-def test_an_attribute_has_an_owner_and_a_value(text, name, subject, value):
-    """From the closed table, language by language."""
-    found = attribute(text)
-    assert (found.name, found.subject, found.value) == (name, subject, value)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Anna lived in Berlin",
-        "Anna wants to live in Rome",
-        "Anna lives in Berlin and Munich",
-        "Anna lives in a small flat",
-        "Anna works for a bank",
-        "Anna works at night",
-        "Anna's dog is called Rex",
-        "If Ben calls, Anna lives in Berlin",
-        "Anna ist nach der Arbeit müde",
-        "安娜想住在柏林",
-        "Anna likes tea",
-        "Anna lives in " + "a" * 300,
-    ],
-)
-def test_what_may_have_many_values_is_no_attribute(text):
-    """The past, a wish, several at once, an indefinite one, one of many dogs."""
-    assert attribute(text) is None
 
 
 @pytest.mark.parametrize(

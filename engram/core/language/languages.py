@@ -40,19 +40,12 @@ _SECTIONS: Mapping[str, str] = {
     "permanent_attributes": "",
     "permanent_attributes.groups": "*",
     "permanent_attributes.cues": "*",
-    "single_valued": """
-        statements now no_subject no_subject_signs after_value several several_signs
-        indefinite articles countable countable_signs
+    "rules": """
+        verb written leads adverbs news additions limits long_ago undone first_person
+        possessive user no_subject no_value articles after_value joins asking rows asks
+        asks_past told
     """,
-    "states": """
-        written leads adverbs news additions regularly limits exceptions long_ago undone gave_in
-        first_person possessive user own no_subject no_subject_signs no_value no_value_signs
-        not_places not_place_signs not_employers not_names naming articles indefinite
-        after_value capitalises_nouns workplaces meat meatless cues plans planned_ends ends changes
-        shared shared_only holds holds_only questions past_questions elided recurring moved doing told
-        told_subject told_possessive
-    """,
-    "states.groups": "*",
+    "rules.groups": "*",
     "signals.high": "*",
     "signals.medium": "*",
     "signals": "",
@@ -95,7 +88,7 @@ _SECTIONS: Mapping[str, str] = {
     "extraction": """
         speaker_rules continued_rules other_rules rules relations ended_relations kin
         clause_start subject of_subject of elided_before refused reflexive
-        reflexive_third ambiguous_possessive fillers titles by_states states_told keeps
+        reflexive_third ambiguous_possessive fillers titles keeps
         plain_start first_person
     """,
     "extraction.groups": "*",

@@ -14,8 +14,9 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from engram.core.attributes import attribute
 from engram.core.language import languages
-from engram.core.language.single_valued import attribute
+from engram.core.language.states import states
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
@@ -114,21 +115,11 @@ def permanent_attribute(text: str) -> str | None:
 
     if _MAIL.search(text):
         return "contact"
-    single = attribute(text)
-    return _BY_SINGLE_VALUED.get(single.name.partition(" ")[0]) if single else None
+    lasting = (attribute(state.attribute).lasts for state in states(text))
+    return next(filter(None, lasting), None)
 
 
 _BLANK = re.compile(" ")
-_BY_SINGLE_VALUED = {
-    **dict.fromkeys(("home", "birthplace", "address"), "home"),
-    **dict.fromkeys(("employer", "job"), "work"),
-    **dict.fromkeys(("name", "nickname"), "name"),
-    **dict.fromkeys(("birthday", "birth_year", "age"), "birthday"),
-    **dict.fromkeys(("phone", "email"), "contact"),
-    "spouse": "family",
-    "car": "possession",
-}
-"""The permanent attribute of each single-valued one that has one."""
 
 
 def names_pet(text: str) -> bool:

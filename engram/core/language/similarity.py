@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from engram.core.language import languages, single_valued
+from engram.core.attributes import attribute
+from engram.core.language import languages
+from engram.core.language.states import states
 from engram.core.language.words import content, language, words
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engram.core.language.single_valued import Attribute
+    from engram.core.language.states import State
 
 EQUAL = 1.0
 """The same words."""
@@ -68,7 +70,7 @@ class ParsedStatement:
     names: frozenset[str]
     owners: frozenset[str]
     negated: bool
-    attribute: Attribute | None
+    state: State | None
 
 
 _SPACELESS = re.compile("[\u3005-\u3007\u3041-\u30ff\u3400-\u9fff]+")
@@ -163,7 +165,7 @@ def statement(
         )
         & names,
         negated=negated,
-        attribute=_of_user(single_valued.attribute(text), users),
+        state=_single_state(text, owner),
     )
 
 
@@ -210,18 +212,32 @@ def _with_user(tokens: Sequence[str], users: _UserPhrases) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _of_user(found: Attribute | None, users: _UserPhrases) -> Attribute | None:
-    """Return the attribute with one subject for all names of the user."""
-    if found is None:
-        return None
-    words = (
-        _UNSPACED_USER if word in users.unspaced else word for word in found.subject
+def _single_state(text: str, owner: Sequence[str]) -> State | None:
+    """Return the present value that a statement gives of an attribute with one value."""
+    names = {word for name in owner for word in normalise(name).split()}
+    for state in states(text, names):
+        row = attribute(state.attribute)
+        is_present = bool(state.value) and not (state.over or state.planned)
+        if is_present and (row.single or row.fixed or row.name == "name"):
+            return state
+    return None
+
+
+def _conflicting_attribute(first: State | None, second: State | None) -> str:
+    """Return the attribute for which two statements give different values, or ''.
+
+    A value that is more or less specific (Berlin, Berlin Kreuzberg) is no conflict, nor
+    is one in another language or beside another.
+    """
+    if first is None or second is None or first.addition or second.addition:
+        return ""
+    same = (first.language, first.subject, first.attribute) == (
+        second.language,
+        second.subject,
+        second.attribute,
     )
-    subject = tuple(
-        _USER if word in _USER_NOUNS else word
-        for word in _with_user(tuple(words), users)
-    )
-    return replace(found, subject=subject)
+    left, right = set(first.value), set(second.value)
+    return "" if not same or left <= right or right <= left else first.attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +261,7 @@ def compared(a: ParsedStatement, b: ParsedStatement) -> TextComparison:
     """Compare two statements; symmetric, and 1 for the same words (`A7`, `X13`).
 
     Above .85 only articles, emphasis or the position of a phrase differ. .70–.85 needs
-    a judgement; another value of one attribute (`single_valued.attribute`) and the
-    opposite of a statement have .78 by definition. Below that, the similarity is the
+    a judgement; another value of one attribute (`core.attributes`) and the opposite of a statement have .78 by definition. Below that, the similarity is the
     weighted Dice overlap `2·|a∩b| / (|a| + |b|)` of the stems; words of the subject
     count half. `Anna lives in Berlin`, `Anna lives in Munich` → .78; `Anna likes tea`,
     `Anna likes coffee` → .60.
@@ -294,8 +309,8 @@ def _same_words(a: ParsedStatement, b: ParsedStatement) -> tuple[float, str] | N
 def _conflict(
     a: ParsedStatement, b: ParsedStatement, overlap: float, *, is_denied: bool
 ) -> str:
-    if name := single_valued.conflict(a.attribute, b.attribute):
-        return f"another {name.replace('_', ' ')}"
+    if name := _conflicting_attribute(a.state, b.state):
+        return f"another {name}"
     return "says the opposite" if is_denied and overlap >= _FRAME else ""
 
 
@@ -305,7 +320,7 @@ def _different_subject(a: ParsedStatement, b: ParsedStatement) -> str:
         return "other numbers"
     if a.names.difference(b.carrying) or b.names.difference(a.carrying):
         return "other names"
-    if a.owners != b.owners or _other_subjects(a.attribute, b.attribute):
+    if a.owners != b.owners or _other_subjects(a.state, b.state):
         return "another owner"
     first, second = _comparable(a, b)
     if (
@@ -343,7 +358,7 @@ def _comparable(
     return (a.stems, b.stems) if a.language == b.language else (a.carrying, b.carrying)
 
 
-def _other_subjects(first: Attribute | None, second: Attribute | None) -> bool:
+def _other_subjects(first: State | None, second: State | None) -> bool:
     return first is not None and second is not None and first.subject != second.subject
 
 

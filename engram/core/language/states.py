@@ -1,27 +1,24 @@
-"""States that words give, change or end: home, job, partner, liking, price (A7, X13).
+"""What a text says of a subject: attribute and value, by one rule table (A7, E5, X31).
 
-`states` parses the states of a text in the first or the third person by the table in
-section `[states]` of the language files, and `state_asked_for` parses the state that a
-question asks for; `state_telling` converts a clause to the third person. A statement
-without a matching row gives no state, so a single word never ends anything.
+Section `[rules]` of the language files has one row a general form of a sentence, such
+as `home = {s} live~ in {v}`. `states` returns what the clauses of a text give, change,
+end or plan, in the first or the third person; `state_asked_for` returns what a question
+asks for. A clause gives its whole statement or none, so a lone word ends nothing.
+English and German have rules; in other languages a model gives attribute and value.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import islice
+from datetime import UTC, datetime
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from engram.core.attributes import attribute
 from engram.core.language import languages
-from engram.core.language.dates import (
-    YEAR,
-    has_time_expression,
-    spans,
-    written_dates_blanked,
-)
-from engram.core.language.keep_requests import words_to_keep
-from engram.core.language.schedules import schedule_of
+from engram.core.language.dates import has_time_expression, spans
+from engram.core.language.languages import LazyPattern
 from engram.core.language.sentences import (
     clauses,
     is_doubtful,
@@ -29,52 +26,36 @@ from engram.core.language.sentences import (
     refusal,
     sentences,
 )
-from engram.core.language.state_cues import attributes_named
-from engram.core.language.state_subjects import USER, of_owner
-from engram.core.language.state_table import (
-    DATE_MARK,
-    KEY,
-    NAMED,
-    PEOPLE,
-    StateRow,
-    questions,
-    rows,
-)
-from engram.core.language.state_words import SOME_DAY, ReadClause, reading_of
-from engram.core.language.topics import is_denied
 from engram.core.language.words import stop_words_by_language
 from engram.core.language.words import words as words_of
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+USER = "user"
+"""The first word of a subject that is the user or belongs to the user."""
+
+KEY = "rules"
+DATE = "§"
+"""The placeholder of a date in a clause."""
 
 _MOST_CHARS = 600
-_SEVERAL = 2
-
-_WHOLE = ("a", "a2", "a3")
-_VALUES = (*_WHOLE, "v", "w", "x", "v2", "v3")
-_SUBJECTS = ("s", "s2", "s3", "s4", "p")
-"""Groups of a value and a subject; a row with alternatives has several."""
-
-_DAILY = frozenset({"allergy", "diet", "eats", "habit", "like"})
-"""Attributes whose denial may be for a day only."""
-
-_UNDATED = frozenset({"age", "date", "figure", "phone", "return", "schedule", "weight"})
-"""Attributes with numbers or dates as values; these do not date a change."""
+_MOST_WORDS = 6
+_FIRST_DATE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One state: its `subject`, its `attribute` and its `value`.
+    """One statement: its `subject`, its `attribute` and its `value`.
 
     `subject` is ("user",) for the user, ("user", "dog") for the user's dog, ("eva",)
-    for Eva; `value` are folded words, () for an end without a value. `over` is true if
-    the words end the state, `change` if they report it as new ("moved", "now"),
-    `planned` if it begins on a future day, which `dated` names, and `listed` if the
-    words name further values: "nuts" of "allergic to nuts and eggs". `start` and `end`
-    are the span of its clause in the text.
+    for Eva; `value` are folded words, () for an end without a value, and `written` is
+    the value as it was written. `over` is true if the words end the state, `change` if
+    they report it as new ("moved", "now"), `addition` if another value may go on beside
+    it, `planned` if it begins on a later day, and `listed` if it names several values.
+    `dated` are the words that may date a change. `start` and `end` are the span of the
+    clause in the text.
     """
 
     language: str
@@ -87,19 +68,144 @@ class State:
     planned: bool = False
     listed: bool = False
     dated: str = ""
+    written: str = ""
     start: int = 0
     end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of the table: attributes, effect (`= + - >`) and patterns of a clause.
+
+    `elided` also matches without a subject; `loose` are the two for text without
+    capitals.
+    """
+
+    attributes: tuple[str, ...]
+    effect: str
+    pattern: LazyPattern
+    elided: LazyPattern
+    loose: LazyPattern
+    loose_elided: LazyPattern
+
+
+# -- the table -------------------------------------------------------------------------
+
+_WORDS = r"\S+?(?: \S+?)*?"
+_HOLES = {
+    "s": r"\S+(?: \S+){0,5}?",
+    "owner": r"\S+",
+    "n": r"\d{1,2}|1[01]\d",
+    "f": r"[$€£]?\d.*?",
+    "k": r"\w.{0,29}?",
+}
+_HOLE = re.compile(r"\{(\w+?)(\d?)\}")
+_GROUPED = re.compile(r"<(\w+)>")
+_CAPITAL = r"(?-i:(?=[^\W\d_a-zß-öø-ÿ]))"
+
+
+class _Rules:
+    """The rules of one language, compiled on first use."""
+
+    def __init__(self, code: str) -> None:
+        section = languages.section(KEY)[code]
+        self.code = code
+        self._groups = {
+            **languages.section("extraction.groups").get(code, {}),
+            **languages.section(f"{KEY}.groups")[code],
+        }
+        self._verb = section["verb"]
+        self.written = [
+            (LazyPattern(before, re.IGNORECASE), after)
+            for before, after in languages.replacements(section["written"])
+        ]
+        self.lead = _phrases(section["leads"], r"^(?:(?:{})[ ,.:!]+)+")
+        self.adverbs = _phrases(section["adverbs"])
+        self.news = _phrases(section["news"])
+        self.additions = _phrases(section["additions"])
+        self.limits = _phrases(section["limits"])
+        self.long_ago = _phrases(section["long_ago"])
+        self.undone = _phrases(section["undone"])
+        self.asking = _phrases(section["asking"], r"^(?:{}) ")
+        self.first = frozenset(section["first_person"].split())
+        self.possessive = frozenset(section["possessive"].split())
+        self.user = frozenset(section["user"].split())
+        self.no_subject = frozenset(section["no_subject"].split())
+        self.no_value = frozenset(section["no_value"].split())
+        self.articles = frozenset(section["articles"].split())
+        self.after_value = frozenset(section["after_value"].split())
+        self.joins = frozenset(section["joins"].split())
+        introductions = languages.section("introductions")[code]
+        self.no_name = _phrases(introductions["not_names"])
+        self.rows = tuple(map(self._row, languages.entries(section["rows"])))
+        self.asks = tuple(
+            (name, pattern, is_past)
+            for key, is_past in (("asks_past", True), ("asks", False))
+            for entry in languages.entries(section[key])
+            for name, _, patterns in (entry.partition(" "),)
+            for pattern in map(self._compiled, patterns.strip().split(" | "))
+        )
+        self.told = tuple(
+            (LazyPattern(self._grouped(before), re.IGNORECASE), after)
+            for before, after in languages.replacements(section["told"])
+        )
+
+    def _row(self, entry: str) -> _Row:
+        names, effect, pattern = entry.split(None, 2)
+        elided = pattern.removeprefix("{s} ") if pattern.startswith("{s} ") else pattern
+        patterns = [
+            self._compiled(text, capital)
+            for capital in (_CAPITAL, "")
+            for text in (pattern, elided)
+        ]
+        return _Row(tuple(names.split("+")), effect, *patterns)
+
+    def _compiled(self, pattern: str, capital: str = "") -> LazyPattern:
+        filled = _HOLE.sub(_filled, self._grouped(pattern.replace("~", self._verb)))
+        filled = filled.replace("ß", "(?:ß|ss)").replace("<CAP>", capital)
+        return LazyPattern(filled, re.IGNORECASE)
+
+    def _grouped(self, pattern: str) -> str:
+        return _GROUPED.sub(
+            lambda found: (
+                f"(?:{languages.pattern(self._groups[found[1]])})"
+                if found[1] in self._groups and found[1] != "CAP"
+                else found[0]
+            ),
+            pattern,
+        )
+
+
+def _filled(hole: re.Match[str]) -> str:
+    name = "v" if hole[1] in {"n", "f"} else hole[1]
+    return f"(?P<{name}{hole[2]}>{_HOLES.get(hole[1], _WORDS)})"
+
+
+def _phrases(listed: str, frame: str = r"(?<![\w'])(?:{})(?![\w'])") -> LazyPattern:
+    return LazyPattern(frame.replace("{}", languages.pattern(listed)), re.IGNORECASE)
+
+
+@cache
+def _rules(code: str) -> _Rules:
+    return _Rules(code)
+
+
+def _codes(text: str) -> list[str]:
+    """Return the languages with rules, the likeliest of the text first."""
+    codes = list(languages.section(KEY))
+    counts = stop_words_by_language(words_of(text))
+    return sorted(codes, key=lambda code: -counts[code])
 
 
 # -- reading ---------------------------------------------------------------------------
 
 
 def states(text: str, names: Collection[str] = ()) -> tuple[State, ...]:
-    """Return the states that `text` gives, changes or ends, in their order (`A7`).
+    """Return what `text` gives, changes, ends or plans, in its order (`A7`).
 
     `names` are the folded words of the user's names: "Jonas lives in Munich" is then
     about the user. Questions, doubts, quotations and other sentences that assert
-    nothing give no states.
+    nothing give nothing.
     """
     found = _states(text)
     if not names:
@@ -109,387 +215,381 @@ def states(text: str, names: Collection[str] = ()) -> tuple[State, ...]:
     )
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 12)
 def _states(text: str) -> tuple[State, ...]:
     if len(text) > _MOST_CHARS:
         return ()
-    if not attributes_named(text):
-        return ()
-    words = plain(written_dates_blanked(text))
+    words = plain(text)
     found: list[State] = []
     for first, last in sentences(words):
-        named = attributes_named(words[first:last])
-        if not named or refusal(words[first:last]):
+        if refusal(words[first:last]):
             continue
         for start, end in clauses(words, first, last):
             if is_doubtful(words[start:end]):
                 continue
+            earlier = found[-1] if found and found[-1].start >= first else None
+            given = of_clause(words[start:end], _subject_before(words[:start], earlier))
             found += [
-                replace(
-                    _dated(state, words[start:end], words[first:last]),
-                    start=start,
-                    end=end,
-                )
-                for state in _of_clause(
-                    with_subject(words[start:end])
-                    if start == first
-                    else words[start:end],
-                    named,
-                    is_first=not start,
-                )
-                if _is_lasting(state, words[first:last], words[end:], words[start:end])
+                replace(state, start=start, end=end)
+                for state in given
+                if not (state.change or state.over)
+                or _lasts(state.language, words[first:last], words[start:])
             ]
     return tuple(found)
 
 
-def with_subject(clause: str) -> str:
-    """Return an elliptic sentence such as "Sold the car" with "I" before it.
+def of_clause(clause: str, elided: tuple[str, ...] = ()) -> tuple[State, ...]:
+    """Return the states of one clause, by the first language with a matching row.
 
-    Only some languages list such beginnings; any other clause is returned unchanged.
+    `elided` is the subject of a clause without one: "and live in Porto".
     """
-    for code in _ELIDING:
-        if (whole := reading_of(code).with_subject(clause)) != clause:
-            return whole
-    return clause
+    for code in _codes(clause):
+        if found := _Clause(_rules(code), clause).states(elided):
+            return tuple(found)
+    return ()
 
 
-_ELIDING = tuple(languages.texts(KEY, "elided"))
+def _subject_before(text: str, earlier: State | None) -> tuple[str, ...]:
+    """Return the subject of an `earlier` clause if `and` follows it, else ()."""
+    last = text.split()[-1:]
+    joined = earlier and last and last[0].lower() in _rules(earlier.language).joins
+    return earlier.subject if earlier and joined else ()
 
 
 def in_context(found: Sequence[State], text: str, quote: str) -> tuple[State, ...]:
-    """Return the states of a statement that still hold in the context of its `quote`.
+    """Return the states of a statement that hold in the context of its `quote`.
 
-    "The user moved to Berlin" gives no state if "but moved back" follows in the turn or
-    "when I was six" precedes it; a date next to the quote counts too.
+    "The user moved to Berlin" gives nothing if "but moved back" follows in the turn or
+    "when I was six" stands in its sentence.
     """
     place = text.find(quote) if quote else -1
     if place < 0 or not any(state.change or state.over for state in found):
         return tuple(found)
     words = plain(text)
-    after = words[place + len(quote) :]
-    spans = [*words_to_keep(words), *sentences(words)]
-    around = (words[first:last] for first, last in spans if first <= place < last)
-    sentence = next(around, quote)  # without "never forget that" after it
+    around = (words[a:b] for a, b in sentences(words) if a <= place < b)
+    sentence, after = next(around, quote), words[place + len(quote) :]
     return tuple(
-        state if state.dated else _dated(state, quote, sentence)
+        state
         for state in found
-        if _is_lasting(state, sentence, after)
+        if not (state.change or state.over) or _lasts(state.language, sentence, after)
     )
 
 
-def _is_lasting(state: State, sentence: str, after: str, clause: str = "") -> bool:
-    """Return whether a change still holds: it is not undone, nor one of childhood.
-
-    `after` are the following words; those of the sentence and of the next one count. A
-    `clause` with "now" is about the present despite a mere "formerly".
-    """
-    if not (state.change or state.over):
-        return True
-    reading = reading_of(state.language)
-    is_new = clause != "" and reading.words(clause).is_new
-    if reading.is_long_ago(sentence, and_now=is_new):
-        return False
-    spans = list(islice(sentences(after), 2))
-    resolved = not (state.over and state.attribute == "diet")
-    return not reading.is_undone(
-        after[: spans[-1][1]] if spans else "", resolved=resolved
-    )
+def _lasts(code: str, sentence: str, after: str) -> bool:
+    """Return whether a change holds: it is not of long ago, nor undone afterwards."""
+    rules = _rules(code)
+    following = "".join(after[a:b] for a, b in list(sentences(after))[:_FIRST_DATE])
+    is_old = rules.long_ago.search(sentence) and not rules.news.search(sentence)
+    return not is_old and not rules.undone.search(following)
 
 
-def _dated(state: State, clause: str, sentence: str) -> State:
-    """Return the state with the words that may date it, if they report a change."""
-    if not (state.change or state.over) or state.attribute.split()[0] in _UNDATED:
-        return state
-    if state.planned:
-        return state
-    if reading_of(state.language).words(clause).is_new:
-        return state
-    words = clause if _may_date(clause) else sentence
-    return replace(state, dated=words) if _may_date(words) else state
+class _Clause:
+    """One clause in the normal form of a language, with the meaning of its fillers."""
 
+    def __init__(self, rules: _Rules, clause: str) -> None:
+        self.rules = rules
+        self.has_capitals = any(word[:1].isupper() for word in clause.split()[1:])
+        self.has_capitals |= not clause[:1].islower() and len(clause.split()) > 1
+        words = _with_date_marks(clause).strip(" .!,;:。")
+        words = rules.lead.sub("", self._in_usual_form(words))
+        self.is_new = rules.news.search(words) is not None
+        self.is_addition = rules.additions.search(words) is not None
+        for phrase in (rules.news, rules.additions, rules.adverbs):
+            words = phrase.sub(" ", words)
+        self.marked = " ".join(words.split())
+        bare = _MARK.sub(" ", self.marked)
+        self.bare = self._in_usual_form(" ".join(bare.split()).strip(" ,"))
+        self.dated = clause if DATE in self.marked else ""
+        self.is_from = _FROM_DATE.search(self.marked) is not None
 
-def _may_date(text: str) -> bool:
-    return YEAR.search(text) is not None or has_time_expression(text)
+    def _in_usual_form(self, words: str) -> str:
+        for pattern, after in self.rules.written:
+            words = pattern.sub(after, words)
+        return words
 
-
-def _of_clause(
-    clause: str, named: Mapping[str, AbstractSet[str]], *, is_first: bool
-) -> list[State]:
-    """Return the states of the first row that matches the clause, one per attribute.
-
-    `named` are the possible attributes of the text by language. `is_first` is true if
-    the text begins with the clause, so that one without a subject is about the user.
-    """
-    for words in _up_to_aside(clause, named):
-        for code in _likeliest(words, [code for code in rows() if code in named]):
-            spaced = code not in languages.unspaced()
-            elided = (USER,) if spaced or is_first else ()
-            if found := _in_language(words, code, named[code], elided):
+    def states(self, elided: tuple[str, ...] = ()) -> list[State]:
+        """Return the states of its parts; a part may lack the subject of the first."""
+        for words in dict.fromkeys((self.bare, self.marked)):
+            found: list[State] = []
+            for part in self._parts(words):
+                given = self._of_part(part, elided)
+                elided = given[0].subject if given else elided
+                found += given
+            if found:
                 return found
-    return []
-
-
-def _up_to_aside(clause: str, codes: Iterable[str]) -> Iterator[str]:
-    """Yield a clause, and the part before an aside: "I quit my job, so relieved!".
-
-    An aside that may limit or revoke the preceding words is not separated.
-    """
-    yield clause
-    words, comma, aside = clause.partition(", ")
-    if not comma or len(words.split()) < _SEVERAL or is_denied(aside):
-        return
-    plain = normalise(aside)
-    if not any(reading_of(code).limits(plain) for code in codes):
-        yield words
-
-
-def _likeliest(clause: str, codes: list[str]) -> list[str]:
-    """Return the possible languages of a clause, by the number of stop words in it.
-
-    A verb of one language is a small word of another: Spanish `come`, Italian `come`.
-    """
-    if len(codes) < _SEVERAL:
-        return codes
-    counts = stop_words_by_language(words_of(clause))
-    most = max(counts.values(), default=0)
-    likely = [code for code in codes if counts[code] or most < _SEVERAL]
-    return sorted(likely, key=lambda code: -counts[code])
-
-
-def _in_language(
-    clause: str, code: str, named: AbstractSet[str], elided: tuple[str, ...]
-) -> list[State]:
-    """Return the states of the first row of a language that matches the clause.
-
-    `elided` is the subject of words without one; later it is that of the part before.
-    """
-    reading = reading_of(code)
-    found: list[State] = []
-    if not reading.unspaced and code not in attributes_named(clause):
-        return found
-    for part in reading.parts(clause):
-        read = reading.words(part)
-        found += _scheduled(reading.normal(part), code, read)
-        if not read.words:
-            continue
-        given = _planned(part, code, named, elided)
-        given = given or [
-            replace(state, change=True, planned=True, dated=part)
-            if reading.begins(part)
-            else state
-            for state in _of_first_row(part, code, named, elided, read)
-        ]
-        given = given or _ended_on_day(part, code, named, elided)
-        if given:
-            found += given
-            elided = given[0].subject
-        elif reading.unspaced:
-            elided = reading.topic(read.words)
-    return found
-
-
-def _scheduled(words: str, code: str, parsed: ReadClause) -> list[State]:
-    """Return the state of a weekly event in a part of a clause, if there is one."""
-    found = schedule_of(words, code)
-    if found is None:
         return []
-    return [
-        State(
-            code,
-            found.subject,
-            "schedule",
-            found.days,
-            change=found.change,
-            addition=parsed.is_addition or not found.change,
-        )
-    ]
 
+    def _parts(self, words: str) -> list[str]:
+        """Return the clause cut at `and` where what follows is a statement too."""
+        parts: list[str] = []
+        for part in _split(words, self.rules.joins):
+            if parts and not self._of_part(part, (USER,)):
+                parts[-1] = f"{parts[-1]} {self._join} {part}"
+            else:
+                parts.append(part)
+        return parts
 
-def _of_first_row(
-    part: str,
-    code: str,
-    named: AbstractSet[str],
-    elided: tuple[str, ...],
-    parsed: ReadClause,
-    *,
-    planned: bool = False,
-) -> list[State]:
-    """Return the states of the first row that matches a part of a clause."""
-    has_digit = any(sign.isdigit() for sign in parsed.words)
-    for row in rows()[code]:
-        if row.planned is not planned or named.isdisjoint(row.attributes):
-            continue
-        if row.needs_digit and not has_digit:
-            continue
-        match = row.pattern.fullmatch(parsed.words)
-        found = match and _read(row, match.groupdict(), part, elided, parsed)
-        if found:
-            return found
-    return []
+    @property
+    def _join(self) -> str:
+        return min(self.rules.joins)
 
-
-def _ended_on_day(
-    part: str, code: str, named: AbstractSet[str], elided: tuple[str, ...]
-) -> list[State]:
-    """Return the changes and ends in a part of a clause with a past day.
-
-    `I gave up coffee on Friday` is read without the day, which dates the state. A whole
-    year may be long ago.
-    """
-    if not has_time_expression(part):
+    def _of_part(self, words: str, elided: tuple[str, ...]) -> list[State]:
+        for row in self.rules.rows:
+            strict = self.has_capitals
+            pattern = row.pattern if strict else row.loose
+            match = pattern.fullmatch(words)
+            if match is None and elided:
+                match = (row.elided if strict else row.loose_elided).fullmatch(words)
+            if match and (found := self._read(row, match.groupdict(), elided)):
+                return found
         return []
-    bare = part
-    for date in reversed(spans(part, SOME_DAY)):
-        time = date.interval
-        is_ahead = time.end > SOME_DAY and not YEAR.search(time.words)
-        if is_ahead or time.granularity in {"month", "season", "year"}:
+
+    def _read(
+        self, row: _Row, parts: Mapping[str, str | None], elided: tuple[str, ...]
+    ) -> list[State]:
+        about_things = any(attribute(name).thing for name in row.attributes)
+        told = parts.get("s")
+        subject = self.subject(told, about_things=about_things) if told else elided
+        if not subject:
             return []
-        bare = f"{bare[: date.start].rstrip()} {bare[date.end :].lstrip()}"
-    if bare == part:
-        return []
-    parsed = reading_of(code).words(bare)
-    found = _of_first_row(bare, code, named, elided, parsed)
-    return [state for state in found if state.change or state.over]
+        found = []
+        for name in row.attributes:
+            words = next(
+                (parts[key] for key in (name, "v", "v2") if parts.get(key)), ""
+            )
+            state = self._state(row, name, subject, words or "", parts)
+            if state is None:
+                if len(row.attributes) == 1 or not parts.get(name):
+                    return []
+                continue
+            found.append(state)
+        if gone := parts.get("gone"):
+            ended = self._state(row, row.attributes[0], subject, gone, parts)
+            found += [replace(ended, over=True)] if ended else []
+        return found
 
-
-def _planned(
-    part: str, code: str, named: AbstractSet[str], elided: tuple[str, ...]
-) -> list[State]:
-    """Return the planned states in a part of a clause: "From May I live in Ulm"."""
-    attributes = (row.attributes for row in rows()[code] if row.planned)
-    if all(map(named.isdisjoint, attributes)) or not has_time_expression(part):
-        return []
-    marked = part
-    for date in reversed(spans(part, SOME_DAY)):
-        marked = f"{marked[: date.start]}{DATE_MARK}{marked[date.end :]}"
-    if marked.count(DATE_MARK) != 1:
-        return []
-    read = reading_of(code).words_of_plan(marked)
-    found = _of_first_row(marked, code, named, elided, read, planned=True)
-    return [replace(state, planned=True, dated=part) for state in found]
-
-
-def _read(
-    row: StateRow,
-    parts: Mapping[str, str | None],
-    clause: str,
-    elided: tuple[str, ...],
-    parsed: ReadClause,
-) -> list[State]:
-    """Return the states of a matched row, none if a part of it is not definite."""
-    subject = _subject(row, parts, clause, elided, parsed)
-    if not subject:
-        return []
-    values = _values(row, parts, clause)
-    if values is None:
-        return []
-    reading = reading_of(row.language)
-    is_regular = parsed.is_regular and not row.change
-    is_change = row.change or (parsed.is_new and row.may_change)
-    state = State(
-        row.language,
-        subject,
-        "",
-        (),
-        row.over,
-        change=is_change,
-        addition=parsed.is_addition or is_regular or (row.shared and not is_change),
-    )
-    found = [
-        replace(
-            state,
-            attribute=_attribute(name, parts),
-            value=value,
-            listed=reading.lists_more(_value_words(name, parts)),
-        )
-        for name, value in values.items()
-    ]
-    if gone := reading.value(parts.get("gone") or ""):
-        found.append(replace(state, attribute=row.attributes[0], value=gone, over=True))
-    valued = [found_state for found_state in found if found_state.value]
-    return valued if row.over and valued else found
-
-
-def _values(
-    row: StateRow, parts: Mapping[str, str | None], clause: str
-) -> dict[str, tuple[str, ...]] | None:
-    """Return the values of a row by attribute, or None if one is not definite."""
-    reading = reading_of(row.language)
-    found: dict[str, tuple[str, ...]] = {}
-    for name in row.attributes:
-        words = _value_words(name, parts)
-        value = reading.value(words)
+    def _state(
+        self,
+        row: _Row,
+        name: str,
+        subject: tuple[str, ...],
+        words: str,
+        parts: Mapping[str, str | None],
+    ) -> State | None:
+        """Return the state of a row, or None if its value is none of the attribute."""
+        properties, over = attribute(name), row.effect == "-"
+        if words == DATE:
+            words = " ".join(_dates_of(self.dated))
+        value = self.value(words, single=properties.single or properties.named)
         if words and not value:
             return None
-        if not value or _is_fit(row, name, words, value, clause):
-            found[name] = value
-        elif row.over and name in parts:
+        if words and properties.named and not over and not self._is_name(words, name):
             return None
-    return found
+        if over and properties.daily and self._is_limited(words):
+            return None
+        kind = parts.get("k")
+        is_any = words.partition(" ")[0].lower() in self.rules.articles
+        planned = row.effect == ">" or (
+            self.is_from and row.effect in "=+" and bool(self.dated)
+        )
+        change = row.effect in "+->" or planned
+        change |= self.is_new and row.effect == "="
+        return State(
+            self.rules.code,
+            subject,
+            f"{name} {kind.lower()}" if kind and name not in _WITHOUT_KIND else name,
+            value,
+            over=over,
+            change=change,
+            addition=self.is_addition or (name == "employer" and is_any),
+            planned=planned,
+            listed=not self.rules.joins.isdisjoint(words.lower().split())
+            or "," in words,
+            dated=self.dated if change and name not in _NUMERIC else "",
+            written=" ".join(
+                _stripped(words, self.rules.articles).split()[: len(value)]
+            ),
+        )
+
+    def subject(self, words: str, *, about_things: bool) -> tuple[str, ...]:
+        """Return the subject that words name, () if it is nobody in particular.
+
+        With `about_things` it may be a thing ("the rent"), else it is the user, somebody
+        of theirs, or a name.
+        """
+        rules = self.rules
+        tokens = [
+            word.removesuffix("'s").removesuffix("'")
+            for word in normalise(words).split()
+        ]
+        count = len(tokens)
+        while tokens and tokens[0] in rules.articles - rules.possessive:
+            tokens = tokens[1:]
+        if not tokens or len(tokens) > _MOST_WORDS:
+            return ()
+        head = tokens[0]
+        if head in rules.first and len(tokens) > 1:
+            return ()
+        if head in rules.first | rules.possessive | rules.user:
+            tokens[0] = USER
+        if not rules.no_subject.isdisjoint(tokens):
+            return ()
+        if tokens[0] == USER:
+            return tuple(tokens)
+        if about_things:
+            return tuple(tokens)
+        is_name = any(word[:1].isupper() for word in words.split())
+        is_name = len(tokens) == count and (is_name or not self.has_capitals)
+        return tuple(tokens) if is_name and len(tokens) <= _MOST_NAME else ()
+
+    def value(self, words: str, *, single: bool) -> tuple[str, ...]:
+        """Return the folded words of a value up to what no longer belongs to it."""
+        rules, found = self.rules, []
+        stops = rules.after_value | (rules.joins if single else frozenset())
+        tokens = normalise(words.partition(",")[0] if single else words).split()
+        for token in tokens:
+            word = token.strip(",;")
+            if found and (word in stops or (single and rules.limits.fullmatch(word))):
+                break
+            if word and word not in rules.articles:
+                found.append(word)
+        if not found or found[0] in stops or found[0] in rules.no_value:
+            return ()
+        return tuple(found)
+
+    def _is_name(self, words: str, name: str) -> bool:
+        """Return whether a value is a proper name; an employer may be "a bakery"."""
+        first = words.split(maxsplit=1)[0]
+        if attribute(name).person and self.rules.no_name.fullmatch(words):
+            return False
+        if not self.has_capitals:
+            return first.lower() not in self.rules.articles
+        if name == "employer" and first.lower() in self.rules.articles:
+            return True
+        bare = _stripped(words, self.rules.articles)
+        return bare[:1].isupper()
+
+    def _is_limited(self, words: str) -> bool:
+        """Return whether an end is not a whole one: "no coffee after noon"."""
+        return bool(self.is_addition or self.dated or self.rules.limits.search(words))
 
 
-def _subject(
-    row: StateRow,
-    parts: Mapping[str, str | None],
-    clause: str,
-    elided: tuple[str, ...],
-    parsed: ReadClause,
-) -> tuple[str, ...]:
-    """Return the subject of a matched row, () if it or the value is not definite."""
-    reading = reading_of(row.language)
-    subject_words, owner = _only_group(parts, _SUBJECTS), parts.get("o")
-    subject = (
-        reading.subject(subject_words, owner) if subject_words or owner else elided
-    )
-    whole, name = _only_group(parts, _WHOLE), parts.get("p")
-    if row.over and row.attributes[0] not in _DAILY and not is_denied(clause):
-        parsed = replace(parsed, dropped="")  # "sold today" does not limit the sale
-    if whole and reading.is_limited(whole, parsed):
-        return ()
-    if subject and name and not reading.is_named(name, subject, clause, ""):
-        return ()
-    return subject
+_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+_MOST_NAME = 3
+_WITHOUT_KIND = frozenset({"medication"})
+_NUMERIC = frozenset(
+    {"age", "date", "figure", "phone", "schedule", "weight", "birthday"}
+)
+_MARK = re.compile(
+    r"(?:\b(?:on|in|at|since|from|by|until|till|starting|as of|next|this|ab|am|im|seit|vom|zum|bis)\s+)*"
+    rf"{DATE}(?: on| an)?",
+    re.IGNORECASE,
+)
+_FROM_DATE = re.compile(
+    rf"\b(?:from|starting(?: on| in)?|as of|beginning|ab|vom)\s+(?:dem |der )?{DATE}",
+    re.IGNORECASE,
+)
 
 
-def _is_fit(
-    row: StateRow, name: str, words: str, value: tuple[str, ...], clause: str
-) -> bool:
-    """Return whether a value is a proper name, if its attribute needs one.
+def _with_date_marks(clause: str) -> str:
+    """Return the clause with `DATE` in the place of each date."""
+    if not has_time_expression(clause):
+        return clause
+    for date in reversed(spans(clause, _SOME_DAY)):
+        clause = f"{clause[: date.start]}{DATE}{clause[date.end :]}"
+    return clause
 
-    The end of a relationship needs none ("I broke up with her"), nor does one of
-    several values that ends nothing ("I live in the dorms"). An employer may also be "a
-    bakery", except at its end: one may leave a bakery as a guest.
+
+def _dates_of(clause: str) -> list[str]:
+    return [clause[date.start : date.end] for date in spans(clause, _SOME_DAY)]
+
+
+def _split(words: str, joins: Collection[str]) -> Iterator[str]:
+    part: list[str] = []
+    for word in words.split():
+        if word.lower() in joins and part:
+            yield " ".join(part).rstrip(",")
+            part = []
+        else:
+            part.append(word)
+    if part:
+        yield " ".join(part)
+
+
+def _stripped(words: str, articles: Collection[str]) -> str:
+    """Return words without the articles before them."""
+    tokens = words.split()
+    while tokens and tokens[0].lower() in articles:
+        tokens = tokens[1:]
+    return " ".join(tokens)
+
+
+# -- subjects --------------------------------------------------------------------------
+
+
+def names_same(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Return whether two subjects are certainly the same person.
+
+    The subjects `my sister Eva`, `my sister` and `Eva` are.
     """
-    if name not in NAMED or (row.over and name in PEOPLE):
+    short, long = sorted((tuple(first), tuple(second)), key=len)
+    if short == long:
         return True
-    reading = reading_of(row.language)
-    if row.shared and name not in PEOPLE:
-        return name not in {"home", "employer"} or reading.is_place(value, name)
-    is_guest = row.over and "job" not in row.attributes  # "left the bakery"
-    if name == "employer" and not is_guest and reading.is_workplace(value):
-        return True
-    return reading.is_named(words, value, clause, name)
+    if len(long) < _KIN_AND_NAME or long[0] != USER:
+        return False
+    return short in (long[:2], long[2:])
 
 
-def _value_words(name: str, parts: Mapping[str, str | None]) -> str:
-    """Return the words of an attribute's value, '' if the row has none."""
-    return (parts[name] if name in parts else _only_group(parts, _VALUES)) or ""
+_KIN_AND_NAME = 3
+"""The least number of words in a subject such as `my sister Eva`."""
 
 
-def _attribute(name: str, parts: Mapping[str, str | None]) -> str:
-    """Return the attribute with its kind, if it has one: `favourite colour`."""
-    return name if name == "medication" else f"{name} {parts.get('k') or ''}".rstrip()
+def of_owner(subject: tuple[str, ...], names: Collection[str]) -> tuple[str, ...]:
+    """Return the subject with the user's own names at its beginning as `USER`."""
+    rest = subject
+    while rest and rest[0] in names:
+        rest = rest[1:]
+    return subject if rest == subject else (USER, *rest)
 
 
-def _only_group(parts: Mapping[str, str | None], names: Collection[str]) -> str | None:
-    return next((parts[name] for name in names if parts.get(name)), None)
+def bare_subject(subject: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the subject without its owner, the user: `my dog` is `dog`."""
+    return subject[1:] if len(subject) > 1 and subject[0] == USER else subject
 
 
-def person_named(state: State, subject: Sequence[str]) -> tuple[str, ...]:
-    """Return the name that a state gives to a `subject` like `my sister`, or ()."""
-    relation, _, kind = state.attribute.partition(" ")
-    is_named = relation in {"kin", "role"} and not state.over
-    return state.value if is_named and (*state.subject, kind) == tuple(subject) else ()
+def speaks_of_self(text: str) -> bool:
+    """Return whether a text has a word of the first person."""
+    found = frozenset(words_of(text))
+    return any(
+        not (rules.first | rules.possessive).isdisjoint(found)
+        for rules in map(_rules, languages.section(KEY))
+    )
+
+
+def continues_older_state(sentence: str) -> bool:
+    """Return whether an older state goes on, as in "I also work at …"."""
+    code = _codes(sentence)[0]
+    return _rules(code).additions.search(sentence) is not None
+
+
+# -- in the third person ---------------------------------------------------------------
+
+
+def in_third_person(clause: str, state: State, subject: str, possessive: str) -> str:
+    """Return a clause about a state in the third person, or ''.
+
+    `subject` and `possessive` are those of the speaker: "our dog died" becomes "the
+    user's dog died". The result is '' if a word of the first person remains.
+    """
+    rules = _rules(state.language)
+    text = rules.lead.sub("", clause)
+    for pattern, after in rules.told:
+        text = pattern.sub(after, text)
+    if not text.startswith("{s}") and subject[:1].isupper() and " " in subject:
+        subject = subject[:1].lower() + subject[1:]
+    text = text.replace("{s}", subject).replace("{p}", possessive)
+    found = frozenset(words_of(text))
+    return "" if (rules.first | rules.possessive) & found else text
 
 
 # -- questions -------------------------------------------------------------------------
@@ -505,21 +605,21 @@ def state_asked_for(question: str, names: Collection[str] = ()) -> State | None:
     return found and replace(found, subject=of_owner(found.subject, names))
 
 
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=1 << 8)
 def _state_asked_for(question: str) -> State | None:
     if len(question) > _MOST_CHARS:
         return None
-    written = languages.written_in(question)
-    codes = [code for code in languages.section(KEY) if code in written]
-    for code in _likeliest(question, codes):
-        reading = reading_of(code)
-        read = reading.words(question.replace("’", "'").strip(" ?？.!。¿¡"))
-        for row in questions(code):
-            match = row.pattern.fullmatch(read.words)
-            if match:
-                parts = match.groupdict()
-                subject = reading.subject(_only_group(parts, _SUBJECTS), parts.get("o"))
-                if subject:
-                    attribute = _attribute(row.attribute, parts)
-                    return State(code, subject, attribute, (), over=row.is_past)
+    for code in _codes(question):
+        rules = _rules(code)
+        asked = _Clause(rules, question.strip(" ?？.!¿¡"))
+        words = rules.asking.sub("", asked.bare)
+        for name, pattern, is_past in rules.asks:
+            match = pattern.fullmatch(words)
+            parts = match.groupdict() if match else {}
+            told = parts.get("s") or parts.get("s2") or ""
+            subject = asked.subject(told, about_things=attribute(name).thing)
+            if subject:
+                kind = parts.get("k")
+                attribute_name = f"{name} {kind.lower()}" if kind else name
+                return State(code, subject, attribute_name, (), over=is_past)
     return None

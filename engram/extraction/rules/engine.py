@@ -122,7 +122,7 @@ def extract(
                 _count(dropped, "repeated")
                 continue
             seen.add(candidate.text.casefold())
-            found.append(candidate)
+            found.append(_with_slot(candidate))
     if len(found) > policy.max_facts:
         dropped["too many"] = len(found) - policy.max_facts
     return Extraction(
@@ -132,6 +132,14 @@ def extract(
         tuple(relations.values())[: policy.max_relations],
         types,
     )
+
+
+def _with_slot(candidate: Candidate) -> Candidate:
+    """Return a candidate with the attribute and the value that its text gives."""
+    given = [one for one in states(candidate.text) if not (one.over or one.planned)]
+    if not given or not given[0].value:
+        return candidate
+    return replace(candidate, attribute=given[0].attribute, value=given[0].written)
 
 
 def _is_undone(candidate: Candidate, turn: Turn) -> bool:

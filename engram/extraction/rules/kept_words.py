@@ -11,7 +11,7 @@ from engram.core.language.keep_requests import (
     words_to_keep,
 )
 from engram.core.language.sentences import MASK
-from engram.core.language.state_words import reading_of
+from engram.core.language.states import speaks_of_self
 from engram.extraction.rules.languages import other_languages
 from engram.extraction.rules.objects import (
     bare,
@@ -81,11 +81,12 @@ def _literal(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement
     language = next(
         (candidate for candidate in other_languages() if candidate.code == code), None
     )
-    if language is None:
+    if code == "en":
         text = _in_english(clause, raw)
+    elif language is None:
+        text = raw
     elif language.plain_start.match(raw) and not (
-        language.first_person.search(raw)
-        or reading_of(language.code).speaks_of_self(raw)
+        language.first_person.search(raw) or speaks_of_self(raw)
     ):
         text = raw
     else:

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.core.language import languages
+from engram.core.attributes import attribute
 from engram.core.language.date_display import in_figures
-from engram.core.language.sentences import (
-    clauses,
-    sentences,
-)
-from engram.core.language.state_subjects import USER
-from engram.core.language.state_telling import in_third_person
-from engram.core.language.states import states, with_subject
+from engram.core.language.states import USER, in_third_person, states
 from engram.extraction.rules.languages import other_languages
 from engram.extraction.rules.objects import (
     bare,
@@ -54,24 +48,18 @@ _HE_OR_SHE = pattern_of("he_or_she")
 def change_of_state(
     clause: Clause, policy: ExtractionPolicy
 ) -> Iterator[RuleStatement]:
-    """Yield the clause in the third person if it states a change or end of a state.
-
-    In a language without extraction rules, a present state is enough.
-    """
+    """Yield the clause in the third person if it gives, changes or ends a state."""
     if clause.is_task or len(clause.words) >= LONGEST or len(clause.dates) > 1:
         return
     person = pronoun_subject(clause)
     start = person.end if person else clause.start
     raw = bare(clause.text, start, clause.end).rstrip("。！")
-    words = _with_subject(person, raw)
-    if with_subject(words) != words and not _opens_sentence(clause):
-        return  # "my boss was ill, quit her job" is about the boss
+    words = f"{person.name} {raw.lstrip()}" if person else raw
     for state in states(words):
         if not _is_reported(state):
             continue
         if state.language == "en" and not person:
-            words = with_subject(with_dates(raw, start, clause.dates))
-
+            words = with_dates(raw, start, clause.dates)
         subject, possessive = _speaker_in(state.language, clause.speaker)
         if text := in_third_person(words, state, subject, possessive):
             name = person.name if person else ""
@@ -79,33 +67,13 @@ def change_of_state(
             return
 
 
-def _opens_sentence(clause: Clause) -> bool:
-    """Return whether only fillers precede a clause in its sentence."""
-    starts = (
-        start for start, end in sentences(clause.text) if start <= clause.start < end
-    )
-    first = next(clauses(clause.text, next(starts, clause.start), clause.end), None)
-    return first is not None and clause.start < first[1]
-
-
-def _with_subject(person: NamedSubject | None, raw: str) -> str:
-    """Return a clause with the name of its person instead of the pronoun."""
-    if person is None:
-        return raw
-    return f"{person.name}{raw if raw[:1] == ' ' else f' {raw}'}"
-
-
 def _is_reported(state: State) -> bool:
-    """Return whether a state changed, is over, or has no extraction rules."""
-    if state.change or state.over or state.language in _WITHOUT_RULES:
+    """Return whether a state changed, is over, or is a lasting one of the user."""
+    if state.attribute == "name":
+        return False  # an introduction, which `own_names` reads
+    if state.change or state.over:
         return True
-    name = state.attribute.split()[0]
-    if state.subject[0] != USER or name in _OF_THE_DAY:
-        return False
-    if state.language in _REPORTED_LANGUAGES:
-        return True
-    listed = _REPORTED_ATTRIBUTES.get(state.language, "").split()
-    return bool(state.value) and name in listed
+    return state.subject[0] == USER and bool(attribute(state.attribute).lasts)
 
 
 def _of_state(
@@ -130,21 +98,9 @@ def _speaker_in(code: str, speaker: ClauseSpeaker) -> tuple[str, str]:
     for language in other_languages():
         if language.code == code:
             return speaker.name or language.subject, language.possessive(speaker.name)
-    if code in _WITHOUT_RULES:
-        return speaker.name, speaker.name
     return speaker.name or "the user", speaker.possessive
 
 
-_WITHOUT_RULES = languages.unspaced()
-_REPORTED_LANGUAGES = frozenset(languages.texts("extraction", "by_states"))
-"""The languages in which the table of states also gives present facts."""
-_REPORTED_ATTRIBUTES = languages.texts("extraction", "states_told")
-"""The attributes of such facts in a language with its own extraction rules."""
-_OF_THE_DAY = frozenset({"eats", "figure", "date"})
-"""Attributes that may hold for a day only.
-
-Examples are `I eat a pizza` and `the ticket costs 30 euros`.
-"""
 _CATEGORIES = {
     "like": "preference",
     "eats": "preference",

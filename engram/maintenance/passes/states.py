@@ -12,7 +12,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from engram.core import changes
-from engram.core.language.state_changes import has_begun
 from engram.core.language.states import states
 from engram.core.records import Edit
 from engram.core.text import normalise
@@ -89,7 +88,8 @@ def _effective_states(
     return [
         state
         for state in stated
-        if (state.change or not undated) and has_begun(state, at, planned_for, now)
+        if (state.change or not undated)
+        and changes.has_begun(state, at, planned_for, now)
     ]
 
 
