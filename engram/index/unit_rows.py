@@ -11,6 +11,7 @@ import json
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from engram.core.categories import category_of
 from engram.core.graph import positions
 from engram.core.language.states import USER, states
 from engram.core.records import HIGH, UNKNOWN_PERSONA, Fact, FiledTurn
@@ -132,8 +133,10 @@ def _strand_rows(unit: Fact) -> list[tuple[object, ...]]:
 def _slot_rows(fact: Fact) -> list[tuple[object, ...]]:
     """Return a row for each attribute of which a fact gives or ends a value.
 
-    The keys `attribute` and `value` of its note count before its words.
+    A promise or a plan gives none yet. The keys `attribute` and `value` of its note count before its words.
     """
+    if category_of(fact.category).promise:
+        return []
     if fact.attribute:
         subject = normalise(fact.about[0]) if fact.about else USER
         value = normalise(fact.value)

@@ -228,6 +228,8 @@ def _candidate(
         quote=quote,
         importance=_share(item.importance, tenths="importance" in tenths),
         about=_about(item.about, model_policy.name_chars)[: policy.max_entities],
+        attribute=_slot(item.attribute, _ATTRIBUTE_CHARS).casefold(),
+        value=_slot(item.value, model_policy.name_chars),
         tags=_tags(item.tags, tag, model_policy.name_chars)[: model_policy.max_tags],
         when=dates.when,
         lifetime=item.lifetime,
@@ -359,6 +361,15 @@ def _share(value: float | None, *, tenths: bool) -> float | None:
 def _level(value: int | None) -> int | None:
     """Return a level from 1 to 5, or None."""
     return value if value is not None and 1 <= value <= 5 else None
+
+
+_ATTRIBUTE_CHARS = 30
+
+
+def _slot(text: str, most: int) -> str:
+    """Return the attribute or the value of a fact as one line, '' if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else ""
 
 
 def _about(value: Sequence[str], most_chars: int) -> tuple[str, ...]:

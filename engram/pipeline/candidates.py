@@ -107,6 +107,8 @@ def candidate_fact(
         confidence=confidence,
         importance=round(importance, 2),
         about=tuple(about),
+        attribute=candidate.attribute,
+        value=candidate.value,
         tags=_tags(candidate, turn),
         source=source.key,
         origin=extractor.partition("/")[0],

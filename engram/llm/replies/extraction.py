@@ -44,6 +44,8 @@ class FactReply(ReplyModel):
     confidence: Share = None
     importance: Share = None
     about: Lines = ()
+    attribute: SoftText = ""
+    value: SoftText = ""
     tags: Lines = ()
     when_words: SoftText = ""
     when: SoftText = ""
