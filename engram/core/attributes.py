@@ -35,7 +35,7 @@ class Attribute:
     thing: bool = False
     """Its subject may be a thing: a price, the day of an appointment."""
     daily: bool = False
-    """Its end may be for a day only ("no coffee today")."""
+    """It may hold for a time of the day only ("no coffee after noon")."""
     about: str = ""
     """The heading under which the user's profile shows it; '' for none."""
 
@@ -74,6 +74,13 @@ _ROWS = (
     Attribute("dose", "health", single=True, replaced=True, about="health"),
     Attribute("weight", "health", single=True, replaced=True),
     Attribute("diet", "diet", single=True, replaced=True, daily=True, about="diet"),
+    Attribute("avoids", "diet", daily=True, about="diet"),
+    Attribute("work", "work", about="work"),
+    Attribute("family", "family", about="family"),
+    Attribute("contact", "contact"),
+    Attribute("possession", "possession"),
+    Attribute("account", "account", mortal=False),
+    Attribute("how-to", "how-to", mortal=False),
     Attribute("car", "possession", single=True, named=True),
     Attribute("favourite", single=True, replaced=True, mortal=False),
     Attribute("like", daily=True),

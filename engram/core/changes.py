@@ -152,7 +152,12 @@ def replacement(new: State, old: State) -> str:
     """
     if new.attribute == "alive":
         return _ended_by_death(new, old)
-    if new.attribute != old.attribute or not _same_subject(new, old):
+    if not _same_subject(new, old):
+        return ""
+    if {new.attribute, old.attribute} == {"eats", "avoids"}:
+        is_opposite = not (new.over or old.over) and _covers(new, old)
+        return f"no longer holds: {old.attribute}" if is_opposite else ""
+    if new.attribute != old.attribute:
         return ""
     name = new.attribute
     if new.over:

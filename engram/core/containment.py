@@ -68,7 +68,7 @@ _SUBJECT_WORDS = 3
 @cache
 def _unspaced_pronouns() -> tuple[str, ...]:
     """Return the pronouns of the first person in languages without blanks."""
-    listed = languages.texts("states", "first_person")
+    listed = languages.texts("words", "first_person")
     return tuple(
         word
         for code, text in listed.items()

@@ -1,7 +1,9 @@
 """The facts about the user that a chatbot needs before any answer (rows C15, C21, E18).
 
-A fact belongs to one attribute, such as home or health. Facts are chosen in rounds, the
-best of each attribute first, so that ten facts about health never displace the name.
+`slots_of` returns the slots of a fact: attribute, subject and value, from the keys of
+its note, from its words by the rule table, or from words that name a standing
+attribute. The index stores them. Facts are chosen in rounds, the best of each heading
+first, so that ten facts about health never displace the name.
 """
 
 from __future__ import annotations
@@ -9,17 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engram.core.attributes import attribute
 from engram.core.categories import category_of
-from engram.core.language import languages
 from engram.core.language.permanent_attributes import names_pet, permanent_attribute
-from engram.core.language.states import USER, states
+from engram.core.language.states import USER, of_owner, states
 from engram.core.language.wishes import is_standing_wish
-from engram.core.language.words import fold, words
+from engram.core.language.words import fold
+from engram.core.text import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from engram.core.language.states import State
     from engram.core.records import Fact
 
 WISH = "wish"
@@ -31,20 +33,63 @@ SHARES = {
     "pet": 1,
     "health": 3,
     "diet": 2,
-    "birthday": 1,
     WISH: 3,
+    "birthday": 1,
 }
-"""The attributes in display order, with the number of facts of each in one round."""
+"""The headings in display order, with the number of facts of each in one round."""
 
 _FIRST = ("name", "health", "diet", WISH, "home", "work", "family", "pet", "birthday")
-"""The attributes in the order in which they are chosen."""
+"""The headings in the order in which facts are chosen."""
 
 _OF_OTHERS = frozenset({"family", "pet", "health", "diet"})
-"""Attributes of people close to the user that are included too."""
+"""Headings under which facts about people close to the user are shown too."""
 
-_ATTRIBUTES = {"study": "work"}
-_USER_NOUNS = languages.all_words("similarity", "user_nouns")
 _LEAST_CONFIDENCE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a fact gives: an attribute of a subject, with its value in folded words.
+
+    `subject` is as in `State`; `over` is true if the fact ends the value.
+    """
+
+    attribute: str
+    subject: tuple[str, ...]
+    value: tuple[str, ...] = ()
+    over: bool = False
+
+
+def slots_of(fact: Fact) -> tuple[Slot, ...]:
+    """Return the slots of a fact; a promise or a plan has none yet (row X31)."""
+    category = category_of(fact.category)
+    if category.promise:
+        return ()
+    read = states(fact.text)
+    named = normalise(fact.about[0]) if fact.about else USER
+    subject = tuple(named.split())
+    if fact.attribute:
+        value = normalise(fact.value)
+        said = (one.subject for one in read if one.attribute == fact.attribute)
+        own = (USER,) if named in value else subject
+        return (Slot(fact.attribute, next(said, own), tuple(value.split())),)
+    if is_standing_wish(fact.text):
+        return (Slot(WISH, (USER,)),)
+    if found := [one for one in read if not one.planned]:
+        slots = (Slot(one.attribute, one.subject, one.value, one.over) for one in found)
+        return tuple(dict.fromkeys(slots))
+    if fact.kind == "episode" or category.momentary:
+        return ()
+    name = permanent_attribute(fact.text)
+    if name in _MAYBE_PETS and names_pet(fact.text):
+        name = "pet"
+    if name is None and category.relates_people:
+        name = "family"
+    return (Slot(name, subject),) if name else ()
+
+
+_MAYBE_PETS = frozenset({None, "possession", "name", "family"})
+"""Standing attributes that the words of a pet may seem to give."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,54 +104,28 @@ class Owner:
     names: Collection[str] = ()
 
 
-def attribute_of(fact: Fact, owner: Owner) -> str:
-    """Return the attribute of the user that a fact gives, one of `SHARES`, or ''.
+def attribute_of(fact: Fact, owner: Owner, slots: Sequence[Slot] | None = None) -> str:
+    """Return the heading under which a fact about the user is shown, or ''.
 
-    Moments count if they change a state ("moved to Augsburg"); the end of a state ("no
-    longer works at Acme") gives no attribute.
+    It is one of `SHARES`. The end of a state ("no longer works at Acme") has none.
+    `slots` are those of the fact, if they are known.
     """
-    category = category_of(fact.category)
-    if fact.kind == "episode" or category.promise:
+    for slot in slots_of(fact) if slots is None else slots:
+        heading = heading_of(slot)
+        subject = of_owner(slot.subject, owner.names)
+        if heading and subject[:1] == (USER,):
+            is_own = len(subject) == 1
+            return heading if is_own or heading in _OF_OTHERS else ""
+        if heading in _OF_OTHERS and any(map(owner.is_owner, fact.about)):
+            return heading
+    return ""
+
+
+def heading_of(slot: Slot) -> str:
+    """Return the heading of a slot in the profile, '' if it is over or has none."""
+    if slot.over:
         return ""
-    own = all(map(owner.is_owner, fact.about))
-    if own and is_standing_wish(fact.text):
-        return WISH
-
-    stated = states(fact.text, owner.names)
-    if _is_ended(stated) or (category.momentary and not stated):
-        return ""
-    name = _attribute(fact)
-    if own and not _is_of_others(stated):
-        return name if name in SHARES else ""
-    return name if name in _OF_OTHERS and _is_close(fact, owner) else ""
-
-
-def _is_ended(stated: Sequence[State]) -> bool:
-    """Return whether a fact has only states that are over."""
-    return bool(stated) and all(state.over for state in stated)
-
-
-def _is_of_others(stated: Sequence[State]) -> bool:
-    """Return whether all states are of others: "the user's sister lives in Lecce"."""
-    return bool(stated) and all(state.subject != (USER,) for state in stated)
-
-
-def _attribute(fact: Fact) -> str:
-    """Return the attribute that the words of a fact give; '' for none."""
-    name = permanent_attribute(fact.text)
-    if name in {None, "possession", "name", "family"} and names_pet(fact.text):
-        return "pet"
-    if name is None and category_of(fact.category).relates_people:
-        return "family"
-    return _ATTRIBUTES.get(name or "", name or "")
-
-
-def _is_close(fact: Fact, owner: Owner) -> bool:
-    """Return whether a fact about others names the user as well."""
-    if any(map(owner.is_owner, fact.about)):
-        return True
-    fact_words = {word.removesuffix("'s") for word in words(fact.text)}
-    return not fact_words.isdisjoint({*_USER_NOUNS, *owner.names})
+    return WISH if slot.attribute == WISH else attribute(slot.attribute).about
 
 
 def by_worth(fact: Fact) -> tuple[object, ...]:
@@ -122,12 +141,17 @@ def is_doubted(fact: Fact) -> bool:
 
 
 def candidates(
-    facts: Iterable[Fact], owner: Owner, most: int, each: int
+    facts: Iterable[Fact],
+    owner: Owner,
+    slots: Mapping[str, Sequence[Slot]],
+    most: int,
+    each: int,
 ) -> dict[str, list[Fact]]:
-    """Return the facts of each attribute, best first, at most `each`.
+    """Return the facts under each heading, best first, at most `each`.
 
-    Only the `most` best facts are considered. Health and diet of people whose relation
-    to the user is known come after the user's own: they matter for a family dinner.
+    `slots` are those of the facts by id. Only the `most` best facts are considered.
+    Health and diet of the household come after the user's own: they matter for a family
+    dinner.
     """
     best = sorted(
         (candidate for candidate in facts if not is_doubted(candidate)), key=by_worth
@@ -136,27 +160,24 @@ def candidates(
     others: list[Fact] = []
     close: set[str] = set()
     for fact in best:
-        name = attribute_of(fact, owner)
-        if name == "family":
+        own = slots.get(fact.id, ())
+        name = attribute_of(fact, owner, own)
+        if name in {"family", "pet"}:
             close.update(map(fold, fact.about))
+            close.update(word for slot in own for word in slot.value)
         if not name:
             others.append(fact)
         elif len(found[name]) < each:
             found[name].append(fact)
 
     for fact in others:
-        if close.isdisjoint(map(fold, fact.about)) or not _lasts(fact):
-            continue
-        name = _attribute(fact)
-        if name in {"health", "diet"} and len(found[name]) < each:
-            found[name].append(fact)
+        for slot in slots.get(fact.id, ()):
+            name = heading_of(slot)
+            named = {*slot.subject, *map(fold, fact.about)}
+            if name in {"health", "diet"} and not close.isdisjoint(named):
+                found[name] += [fact] if len(found[name]) < each else []
+                break
     return found
-
-
-def _lasts(fact: Fact) -> bool:
-    """Return whether a fact holds at present: it is neither a promise nor an event."""
-    category = category_of(fact.category)
-    return not (fact.kind == "episode" or category.promise or category.momentary)
 
 
 def choose(

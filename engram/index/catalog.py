@@ -24,6 +24,7 @@ from engram.core.records import (
 )
 from engram.core.trust import TurnSource, said_by_user
 from engram.core.turn_versions import base_id
+from engram.core.user_facts import Slot
 from engram.errors import ConflictError, NotFoundError
 from engram.index.cache import LookupCache
 from engram.index.database import PROMISES, SessionFile, unpack
@@ -328,6 +329,17 @@ class Catalog:
             "WHERE attribute = ? AND over = 0 ORDER BY key",
             (attribute,),
         )
+
+    def slots(self) -> dict[str, list[Slot]]:
+        """Return the slots of all facts, by id."""
+        rows = self.database.query(
+            "SELECT key, attribute, subject, value, over FROM slot ORDER BY key"
+        )
+        found: dict[str, list[Slot]] = {}
+        for key, name, subject, value, over in rows:
+            slot = Slot(name, tuple(subject.split()), tuple(value.split()), bool(over))
+            found.setdefault(key, []).append(slot)
+        return found
 
     def slots_naming(self, word: str) -> list[tuple[str, str, str]]:
         """Return the facts whose slot has a folded word in its subject or value."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
-from engram.core.language.states import bare_subject, names_same, of_owner, states
+from engram.core.language.states import USER, bare_subject, names_same, of_owner, states
 from engram.core.records import Fact
 from engram.core.text import normalise
 
@@ -72,6 +72,22 @@ class StateSearch:
         for state in states:
             latest = sorted(self._keys(state), reverse=True)
             keys |= dict.fromkeys(latest[: self.settings.policy.ladder.pool])
+        return self._facts(keys, statuses, persona)
+
+    def standing(self, attribute: str, persona: str | None) -> list[Fact]:
+        """Return the active facts that give an attribute of anybody, the user's first."""
+        own = self.name_words()
+        slots = self.index.catalog.in_slot(attribute)
+        keys = {
+            key: of_owner(tuple(subject.split()), own) != (USER,)
+            for key, subject, _ in reversed(slots)
+        }
+        ordered = sorted(keys, key=keys.__getitem__)[: self.settings.policy.ladder.pool]
+        return self._facts(ordered, ("active",), persona)
+
+    def _facts(
+        self, keys: Iterable[str], statuses: Collection[str], persona: str | None
+    ) -> list[Fact]:
         return [
             unit
             for unit in self.index.units(list(keys)).values()

@@ -11,12 +11,11 @@ import json
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from engram.core.categories import category_of
 from engram.core.graph import positions
-from engram.core.language.states import USER, states
 from engram.core.records import HIGH, UNKNOWN_PERSONA, Fact, FiledTurn
-from engram.core.text import content_hash, normalise
+from engram.core.text import content_hash
 from engram.core.turn_versions import base_id
+from engram.core.user_facts import slots_of
 from engram.index.database import unpack
 
 if TYPE_CHECKING:
@@ -131,22 +130,12 @@ def _strand_rows(unit: Fact) -> list[tuple[object, ...]]:
 
 
 def _slot_rows(fact: Fact) -> list[tuple[object, ...]]:
-    """Return a row for each attribute of which a fact gives or ends a value.
-
-    A promise or a plan gives none yet. The keys `attribute` and `value` of its note count before its words.
-    """
-    if category_of(fact.category).promise:
-        return []
-    if fact.attribute:
-        subject = normalise(fact.about[0]) if fact.about else USER
-        value = normalise(fact.value)
-        return [(fact.attribute, subject, value, 0, fact.id)]
-    slots = {
+    """Return a row for each slot of a fact."""
+    rows = {
         (one.attribute, " ".join(one.subject), " ".join(one.value), int(one.over))
-        for one in states(fact.text)
-        if not one.planned
+        for one in slots_of(fact)
     }
-    return [(*slot, fact.id) for slot in sorted(slots)]
+    return [(*row, fact.id) for row in sorted(rows)]
 
 
 _DEPENDENT = {

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy.sessions import TodoPolicy
     from engram.core.records import SearchHit
+    from engram.core.user_facts import Slot
     from engram.index.conversations import SessionReader
     from engram.operations.questions import Questions
     from engram.operations.retrieval import Retriever
@@ -79,7 +80,8 @@ class ContextBuilder:
         self.settings = retriever.settings
         self.handed_out = retriever.handed_out
         self.clock = retriever.clock
-        self._read: tuple[object, Sequence[Fact]] = (None, ())
+        self._read: tuple[object, Sequence[Fact], Mapping[str, Sequence[Slot]]]
+        self._read = (None, (), {})
 
     def todos(
         self,
@@ -205,7 +207,7 @@ class ContextBuilder:
         """Return the facts of the vault; they are read again only after a change."""
         mark = self.index.mark
         if self._read[0] != mark:
-            self._read = (mark, self.index.catalog.facts())
+            self._read = (mark, self.index.catalog.facts(), self.index.catalog.slots())
         return self._read[1]
 
     def _cut_to(self, parts: dict[str, list[str]], budget: int) -> int:
@@ -260,7 +262,9 @@ class ContextBuilder:
         chosen = _by_stage(promises, now, self.settings.zone, policy.todos)
         chosen["foundation"] = foundation
         chosen["user"] = current.about_user(
-            (fact for fact in facts if fact.id not in listed), self._short_cost
+            (fact for fact in facts if fact.id not in listed),
+            self._read[2],
+            self._short_cost,
         )
         parts = self._lines(chosen, current)
 

@@ -18,7 +18,6 @@ from engram.core import ranking
 from engram.core.categories import category_of
 from engram.core.dedup import is_event
 from engram.core.language.sentences import MASK, plain, sentences
-from engram.core.language.states import USER, State
 from engram.core.language.words import STOP, words
 from engram.core.lifecycle import hidden_reason
 from engram.core.records import Fact
@@ -148,9 +147,7 @@ class KnownFacts:
         """Return the facts about the user's home, work, partner and so on."""
         found: list[Fact] = []
         for attribute in STANDING:
-            asked = State("", (USER,), attribute, ())
-            near = self.comparison.states.near([asked], ("active",), where.persona)
-            found += near[:OF_EACH]
+            found += self.comparison.states.standing(attribute, where.persona)[:OF_EACH]
         return found
 
     def _by_sentences(

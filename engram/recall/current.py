@@ -61,13 +61,21 @@ class CurrentFacts:
         self.now = now
 
     def about_user(
-        self, facts: Iterable[Fact], cost: Callable[[Fact], int]
+        self,
+        facts: Iterable[Fact],
+        slots: Mapping[str, Sequence[user_facts.Slot]],
+        cost: Callable[[Fact], int],
     ) -> list[Fact]:
-        """Return the facts about the user, within the budget of the policy (`E18`)."""
+        """Return the facts about the user, within the budget of the policy (`E18`).
+
+        `slots` are those of the facts by id.
+        """
         policy = self.settings.policy.recall
         owner = user_facts.Owner(self.names.is_owner, self._name_words())
         own = [fact for fact in facts if may_show(fact, self.persona, self.now)]
-        found = user_facts.candidates(own, owner, policy.user_read, policy.user_each)
+        found = user_facts.candidates(
+            own, owner, slots, policy.user_read, policy.user_each
+        )
         past = self._past(fact for some in found.values() for fact in some)
         sources = self._sources(fact for some in found.values() for fact in some)
         current = {

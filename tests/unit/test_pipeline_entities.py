@@ -362,8 +362,6 @@ def test_a_note_lists_two_jobs_each_with_its_days(entity_writer):
         ("I work at Bosch on Saturdays.", True),
         ("Ich arbeite nebenbei bei Bosch.", True),
         ("Ich arbeite bei Bosch.", False),
-        ("Hi! Je travaille aussi chez Bosch. Je suis fatigué.", True),
-        ("我也在博世工作。", True),
         ("我在博世工作。", False),
     ],
 )

@@ -163,7 +163,7 @@ def test_promises_moments_and_ends_are_no_attribute():
 def test_ten_facts_on_health_do_not_crowd_out_the_name():
     facts = [told(f"The user is allergic to nut {n}.", importance=0.9) for n in "abcd"]
     facts += [told("The user's name is Jonas."), told("The user lives in Munich.")]
-    found = candidates(facts, OWNER, most=100, each=8)
+    found = candidates(facts, OWNER, slots(facts), most=100, each=8)
     chosen = choose(found, lambda _: 10, budget=45)
     assert chosen[0].text == "The user's name is Jonas."
     assert sum("nut" in one.text for one in chosen) == 3
@@ -184,7 +184,7 @@ def test_health_and_diet_of_the_family_come_after_those_of_the_user():
         told("Elena ate no nuts.", about=["Elena"], kind="episode"),
         told("The user is allergic to latex.", importance=0.3),
     ]
-    found = candidates(facts, OWNER, most=100, each=8)
+    found = candidates(facts, OWNER, slots(facts), most=100, each=8)
     assert [one.text for one in (*found["health"], *found["diet"])] == [
         "The user is allergic to latex.",
         "Elena is diabetic.",

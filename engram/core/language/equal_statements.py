@@ -28,7 +28,7 @@ _FIRST, _SECOND, _THIRD = (
 _SUBJECTS = languages.all_words(_KEY, "subjects")
 """The pronouns that are followed by a verb of the first or second person."""
 _LEAD = re.compile(
-    rf"(?:(?:{languages.any_pattern('states', 'leads')})\b[\s,:;–—-]+)+",
+    rf"(?:(?:{languages.any_pattern(_KEY, 'leads')})\b[\s,:;–—-]+)+",
     re.IGNORECASE,
 )
 """Words before a statement, such as "by the way" and "please remember that"."""

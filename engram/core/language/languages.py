@@ -41,7 +41,7 @@ _SECTIONS: Mapping[str, str] = {
     "permanent_attributes.groups": "*",
     "permanent_attributes.cues": "*",
     "rules": """
-        verb written leads adverbs news additions limits long_ago undone first_person
+        verb written adverbs news additions limits long_ago undone first_person
         possessive user no_subject no_value articles after_value joins asking rows asks
         asks_past told
     """,
@@ -51,7 +51,7 @@ _SECTIONS: Mapping[str, str] = {
     "signals": "",
     "injection": "*",
     "planted": "instructions",
-    "equal_statements": "first second third subjects",
+    "equal_statements": "leads first second third subjects",
     "topics": """
         weak user user_nouns others not_names negations negation_signs function_words
         function_signs frame_signs user_signs other_signs question_endings

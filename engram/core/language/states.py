@@ -74,10 +74,11 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    """A row of the table: attributes, effect (`= + - >`) and patterns of a clause.
+class _StateRow:
+    """A row of the table: attributes, effect and patterns of a clause.
 
-    `elided` also matches without a subject; `loose` are the two for text without
+    The effect is `=` if it holds, `+` if it is new, `-` if it is over, `>` and `>-` if
+    it begins or ends on a later day. `elided` also matches without a subject; `loose` are the two for text without
     capitals.
     """
 
@@ -104,7 +105,7 @@ _GROUPED = re.compile(r"<(\w+)>")
 _CAPITAL = r"(?-i:(?=[^\W\d_a-zß-öø-ÿ]))"
 
 
-class _Rules:
+class _Grammar:
     """The rules of one language, compiled on first use."""
 
     def __init__(self, code: str) -> None:
@@ -119,7 +120,8 @@ class _Rules:
             (LazyPattern(before, re.IGNORECASE), after)
             for before, after in languages.replacements(section["written"])
         ]
-        self.lead = _phrases(section["leads"], r"^(?:(?:{})[ ,.:!]+)+")
+        leads = languages.section("equal_statements")[code]["leads"]
+        self.lead = _phrases(leads, r"^(?:(?:{})[ ,.:!]+)+")
         self.adverbs = _phrases(section["adverbs"])
         self.news = _phrases(section["news"])
         self.additions = _phrases(section["additions"])
@@ -150,7 +152,7 @@ class _Rules:
             for before, after in languages.replacements(section["told"])
         )
 
-    def _row(self, entry: str) -> _Row:
+    def _row(self, entry: str) -> _StateRow:
         names, effect, pattern = entry.split(None, 2)
         elided = pattern.removeprefix("{s} ") if pattern.startswith("{s} ") else pattern
         patterns = [
@@ -158,7 +160,7 @@ class _Rules:
             for capital in (_CAPITAL, "")
             for text in (pattern, elided)
         ]
-        return _Row(tuple(names.split("+")), effect, *patterns)
+        return _StateRow(tuple(names.split("+")), effect, *patterns)
 
     def _compiled(self, pattern: str, capital: str = "") -> LazyPattern:
         filled = _HOLE.sub(_filled, self._grouped(pattern.replace("~", self._verb)))
@@ -186,8 +188,8 @@ def _phrases(listed: str, frame: str = r"(?<![\w'])(?:{})(?![\w'])") -> LazyPatt
 
 
 @cache
-def _rules(code: str) -> _Rules:
-    return _Rules(code)
+def _rules(code: str) -> _Grammar:
+    return _Grammar(code)
 
 
 def _codes(text: str) -> list[str]:
@@ -286,7 +288,7 @@ def _lasts(code: str, sentence: str, after: str) -> bool:
 class _Clause:
     """One clause in the normal form of a language, with the meaning of its fillers."""
 
-    def __init__(self, rules: _Rules, clause: str) -> None:
+    def __init__(self, rules: _Grammar, clause: str) -> None:
         self.rules = rules
         self.has_capitals = any(word[:1].isupper() for word in clause.split()[1:])
         self.has_capitals |= not clause[:1].islower() and len(clause.split()) > 1
@@ -294,6 +296,7 @@ class _Clause:
         words = rules.lead.sub("", self._in_usual_form(words))
         self.is_new = rules.news.search(words) is not None
         self.is_addition = rules.additions.search(words) is not None
+        self.whole = words
         for phrase in (rules.news, rules.additions, rules.adverbs):
             words = phrase.sub(" ", words)
         self.marked = " ".join(words.split())
@@ -309,7 +312,7 @@ class _Clause:
 
     def states(self, elided: tuple[str, ...] = ()) -> list[State]:
         """Return the states of its parts; a part may lack the subject of the first."""
-        for words in dict.fromkeys((self.bare, self.marked)):
+        for words in dict.fromkeys((self.bare, self.marked, self.whole)):
             found: list[State] = []
             for part in self._parts(words):
                 given = self._of_part(part, elided)
@@ -322,16 +325,12 @@ class _Clause:
     def _parts(self, words: str) -> list[str]:
         """Return the clause cut at `and` where what follows is a statement too."""
         parts: list[str] = []
-        for part in _split(words, self.rules.joins):
+        for join, part in _split(words, self.rules.joins):
             if parts and not self._of_part(part, (USER,)):
-                parts[-1] = f"{parts[-1]} {self._join} {part}"
+                parts[-1] = f"{parts[-1]} {join} {part}"
             else:
                 parts.append(part)
         return parts
-
-    @property
-    def _join(self) -> str:
-        return min(self.rules.joins)
 
     def _of_part(self, words: str, elided: tuple[str, ...]) -> list[State]:
         for row in self.rules.rows:
@@ -345,7 +344,7 @@ class _Clause:
         return []
 
     def _read(
-        self, row: _Row, parts: Mapping[str, str | None], elided: tuple[str, ...]
+        self, row: _StateRow, parts: Mapping[str, str | None], elided: tuple[str, ...]
     ) -> list[State]:
         about_things = any(attribute(name).thing for name in row.attributes)
         told = parts.get("s")
@@ -370,14 +369,14 @@ class _Clause:
 
     def _state(
         self,
-        row: _Row,
+        row: _StateRow,
         name: str,
         subject: tuple[str, ...],
         words: str,
         parts: Mapping[str, str | None],
     ) -> State | None:
         """Return the state of a row, or None if its value is none of the attribute."""
-        properties, over = attribute(name), row.effect == "-"
+        properties, over = attribute(name), row.effect in {"-", ">-"}
         if words == DATE:
             words = " ".join(_dates_of(self.dated))
         value = self.value(words, single=properties.single or properties.named)
@@ -385,14 +384,14 @@ class _Clause:
             return None
         if words and properties.named and not over and not self._is_name(words, name):
             return None
-        if over and properties.daily and self._is_limited(words):
+        if properties.daily and self._is_limited(words):
             return None
         kind = parts.get("k")
         is_any = words.partition(" ")[0].lower() in self.rules.articles
-        planned = row.effect == ">" or (
+        planned = row.effect in {">", ">-"} or (
             self.is_from and row.effect in "=+" and bool(self.dated)
         )
-        change = row.effect in "+->" or planned
+        change = row.effect != "=" or planned
         change |= self.is_new and row.effect == "="
         return State(
             self.rules.code,
@@ -422,6 +421,8 @@ class _Clause:
             word.removesuffix("'s").removesuffix("'")
             for word in normalise(words).split()
         ]
+        if not rules.joins.isdisjoint(tokens):  # "my wife and I", "Anna and Ben"
+            return (USER,) if not rules.first.isdisjoint(tokens) else tuple(tokens)
         count = len(tokens)
         while tokens and tokens[0] in rules.articles - rules.possessive:
             tokens = tokens[1:]
@@ -444,7 +445,7 @@ class _Clause:
 
     def value(self, words: str, *, single: bool) -> tuple[str, ...]:
         """Return the folded words of a value up to what no longer belongs to it."""
-        rules, found = self.rules, []
+        rules, found = self.rules, list[str]()
         stops = rules.after_value | (rules.joins if single else frozenset())
         tokens = normalise(words.partition(",")[0] if single else words).split()
         for token in tokens:
@@ -470,7 +471,7 @@ class _Clause:
         return bare[:1].isupper()
 
     def _is_limited(self, words: str) -> bool:
-        """Return whether an end is not a whole one: "no coffee after noon"."""
+        """Return whether a value is not a whole one: "no coffee after noon"."""
         return bool(self.is_addition or self.dated or self.rules.limits.search(words))
 
 
@@ -504,16 +505,17 @@ def _dates_of(clause: str) -> list[str]:
     return [clause[date.start : date.end] for date in spans(clause, _SOME_DAY)]
 
 
-def _split(words: str, joins: Collection[str]) -> Iterator[str]:
-    part: list[str] = []
+def _split(words: str, joins: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a clause between words such as `and`, each with that word."""
+    join, part = "", list[str]()
     for word in words.split():
         if word.lower() in joins and part:
-            yield " ".join(part).rstrip(",")
-            part = []
+            yield join, " ".join(part).rstrip(",")
+            join, part = word, []
         else:
             part.append(word)
     if part:
-        yield " ".join(part)
+        yield join, " ".join(part)
 
 
 def _stripped(words: str, articles: Collection[str]) -> str:

@@ -83,10 +83,9 @@ def _literal(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement
     )
     if code == "en":
         text = _in_english(clause, raw)
-    elif language is None:
-        text = raw
-    elif language.plain_start.match(raw) and not (
-        language.first_person.search(raw) or speaks_of_self(raw)
+    elif language is None or (
+        language.plain_start.match(raw)
+        and not (language.first_person.search(raw) or speaks_of_self(raw))
     ):
         text = raw
     else:
