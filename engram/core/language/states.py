@@ -53,7 +53,8 @@ class State:
     for Eva; `value` are folded words, () for an end without a value, and `written` is
     the value as it was written. `over` is true if the words end the state, `change` if
     they report it as new ("moved", "now"), `addition` if another value may go on beside
-    it, `planned` if it begins on a later day, and `listed` if it names several values.
+    it, `planned` if it begins on a later day, `listed` if it names several values, and `elided` if
+    the words leave the subject out.
     `dated` are the words that may date a change. `start` and `end` are the span of the
     clause in the text.
     """
@@ -67,6 +68,7 @@ class State:
     addition: bool = False
     planned: bool = False
     listed: bool = False
+    elided: bool = False
     dated: str = ""
     written: str = ""
     start: int = 0
@@ -202,14 +204,17 @@ def _codes(text: str) -> list[str]:
 # -- reading ---------------------------------------------------------------------------
 
 
-def states(text: str, names: Collection[str] = ()) -> tuple[State, ...]:
+def states(
+    text: str, names: Collection[str] = (), *, opens: bool = True
+) -> tuple[State, ...]:
     """Return what `text` gives, changes, ends or plans, in its order (`A7`).
 
-    `names` are the folded words of the user's names: "Jonas lives in Munich" is then
+    A change at the beginning may lack the `I` ("Sold the car"), unless the text is a
+    later clause of its sentence (`opens` is false). `names` are the folded words of the user's names: "Jonas lives in Munich" is then
     about the user. Questions, doubts, quotations and other sentences that assert
     nothing give nothing.
     """
-    found = _states(text)
+    found = _states(text, opens=opens)
     if not names:
         return found
     return tuple(
@@ -218,7 +223,7 @@ def states(text: str, names: Collection[str] = ()) -> tuple[State, ...]:
 
 
 @lru_cache(maxsize=1 << 12)
-def _states(text: str) -> tuple[State, ...]:
+def _states(text: str, *, opens: bool) -> tuple[State, ...]:
     if len(text) > _MOST_CHARS:
         return ()
     words = plain(text)
@@ -230,7 +235,11 @@ def _states(text: str) -> tuple[State, ...]:
             if is_doubtful(words[start:end]):
                 continue
             earlier = found[-1] if found and found[-1].start >= first else None
-            given = of_clause(words[start:end], _subject_before(words[:start], earlier))
+            given = of_clause(
+                words[start:end],
+                _subject_before(words[:start], earlier),
+                opens=opens and start == first,
+            )
             found += [
                 replace(state, start=start, end=end)
                 for state in given
@@ -240,13 +249,16 @@ def _states(text: str) -> tuple[State, ...]:
     return tuple(found)
 
 
-def of_clause(clause: str, elided: tuple[str, ...] = ()) -> tuple[State, ...]:
+def of_clause(
+    clause: str, elided: tuple[str, ...] = (), *, opens: bool = False
+) -> tuple[State, ...]:
     """Return the states of one clause, by the first language with a matching row.
 
-    `elided` is the subject of a clause without one: "and live in Porto".
+    `elided` is the subject of a clause without one: "and live in Porto". With `opens`
+    the clause opens its sentence, and a change without a subject is the user's.
     """
     for code in _codes(clause):
-        if found := _Clause(_rules(code), clause).states(elided):
+        if found := _Clause(_rules(code), clause).states(elided, opens=opens):
             return tuple(found)
     return ()
 
@@ -310,12 +322,12 @@ class _Clause:
             words = pattern.sub(after, words)
         return words
 
-    def states(self, elided: tuple[str, ...] = ()) -> list[State]:
+    def states(self, elided: tuple[str, ...], *, opens: bool) -> list[State]:
         """Return the states of its parts; a part may lack the subject of the first."""
         for words in dict.fromkeys((self.bare, self.marked, self.whole)):
             found: list[State] = []
-            for part in self._parts(words):
-                given = self._of_part(part, elided)
+            for place, part in enumerate(self._parts(words)):
+                given = self._of_part(part, elided, opens=opens and not place)
                 elided = given[0].subject if given else elided
                 found += given
             if found:
@@ -332,14 +344,17 @@ class _Clause:
                 parts.append(part)
         return parts
 
-    def _of_part(self, words: str, elided: tuple[str, ...]) -> list[State]:
+    def _of_part(
+        self, words: str, elided: tuple[str, ...], *, opens: bool = False
+    ) -> list[State]:
         for row in self.rules.rows:
             strict = self.has_capitals
             pattern = row.pattern if strict else row.loose
             match = pattern.fullmatch(words)
-            if match is None and elided:
+            without = elided or ((USER,) if opens and row.effect in {"+", "-"} else ())
+            if match is None and without:
                 match = (row.elided if strict else row.loose_elided).fullmatch(words)
-            if match and (found := self._read(row, match.groupdict(), elided)):
+            if match and (found := self._read(row, match.groupdict(), without)):
                 return found
         return []
 
@@ -402,6 +417,7 @@ class _Clause:
             change=change,
             addition=self.is_addition or (name == "employer" and is_any),
             planned=planned,
+            elided=not parts.get("s"),
             listed=not self.rules.joins.isdisjoint(words.lower().split())
             or "," in words,
             dated=self.dated if change and name not in _NUMERIC else "",
@@ -585,6 +601,8 @@ def in_third_person(clause: str, state: State, subject: str, possessive: str) ->
     """
     rules = _rules(state.language)
     text = rules.lead.sub("", clause)
+    if state.elided:
+        text = "{s} " + text[:1].lower() + text[1:]
     for pattern, after in rules.told:
         text = pattern.sub(after, text)
     if not text.startswith("{s}") and subject[:1].isupper() and " " in subject:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
 from engram.core.language.date_display import in_figures
+from engram.core.language.sentences import clauses, sentences
 from engram.core.language.states import USER, in_third_person, states
 from engram.extraction.rules.languages import other_languages
 from engram.extraction.rules.objects import (
@@ -55,7 +56,7 @@ def change_of_state(
     start = person.end if person else clause.start
     raw = bare(clause.text, start, clause.end).rstrip("。！")
     words = f"{person.name} {raw.lstrip()}" if person else raw
-    for state in states(words):
+    for state in states(words, opens=_opens_sentence(clause)):
         if not _is_reported(state):
             continue
         if state.language == "en" and not person:
@@ -65,6 +66,18 @@ def change_of_state(
             name = person.name if person else ""
             yield _of_state(clause, state, text, name, policy)
             return
+
+
+def _opens_sentence(clause: Clause) -> bool:
+    """Return whether only fillers precede a clause in its sentence.
+
+    "My boss was ill, quit her job" is about the boss.
+    """
+    starts = (
+        start for start, end in sentences(clause.text) if start <= clause.start < end
+    )
+    first = next(clauses(clause.text, next(starts, clause.start), clause.end), None)
+    return first is not None and clause.start < first[1]
 
 
 def _is_reported(state: State) -> bool:
