@@ -72,7 +72,9 @@ def _in_slot(
     """
     found: list[str] = []
     others: list[str] = []
-    for key, subject, _ in search.index.catalog.in_slot(attribute):
+    for key, subject, value in search.index.catalog.in_slot(attribute):
+        if not value:
+            continue
         told = tuple(subject.split())
         of_user = told == (USER,) or own.issuperset(told)
         if wanted.subject == (USER,):
