@@ -485,13 +485,6 @@ def _only_group(parts: Mapping[str, str | None], names: Collection[str]) -> str 
     return next((parts[name] for name in names if parts.get(name)), None)
 
 
-def person_named(state: State, subject: Sequence[str]) -> tuple[str, ...]:
-    """Return the name that a state gives to a `subject` like `my sister`, or ()."""
-    relation, _, kind = state.attribute.partition(" ")
-    is_named = relation in {"kin", "role"} and not state.over
-    return state.value if is_named and (*state.subject, kind) == tuple(subject) else ()
-
-
 # -- questions -------------------------------------------------------------------------
 
 
