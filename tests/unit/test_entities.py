@@ -231,5 +231,3 @@ def test_a_lifetime_ends_a_memory_after_a_week_a_month_a_year_or_never():
     ends = [said + timedelta(days=each) if each else None for each in days]
     assert [lifetime_end(word, said, ExtractionPolicy()) for word in LIFETIMES] == ends
     assert lifetime_end("", said, ExtractionPolicy()) is None
-
-

@@ -341,7 +341,7 @@ def test_what_the_user_says_anew_is_a_new_memory_and_logged(memory, clock, say, 
         told["id"],
         "the user said it again",
     )
-    assert memory.call("status", {})["said_again"].startswith("1 forgotten, but shown again")
+    assert memory.call("status", {})["said_again"].startswith("1 forgotten")
     found = texts(memory, "therapist Vos")
     assert [text for text in found if "Vos" in text]
     assert not [text for text in found if "Sadly" in text]
