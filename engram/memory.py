@@ -93,7 +93,7 @@ UNLOCKED = (
 HANDED_OUT = "injected.json"
 """File in the state folder: the texts that recall returned, by session (`X7`)."""
 
-FILING = frozenset({"observe", "flush", "remember"})
+FILING = frozenset({"observe", "flush", "remember", "correct"})
 """Operations that file memories, which then need vectors."""
 
 OWN_WRITES = "own-writes.json"
@@ -502,8 +502,11 @@ class VaultMemory:
             self.maintenance_loop.retell()
         if operation.writes:
             self.commits.called(name, result)
-        if name in FILING and not self.executor.attended:
-            self._embed_alone()
+        if name in FILING:
+            if self.executor.attended:
+                self.executor.turns_arrived()
+            else:
+                self._embed_alone()
         return result
 
     def read(

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.language.equal_statements import statement_hashes
+from engram.core.language.equal_statements import statement_hashes, without_answer
 from engram.core.language.quotations import parts
 from engram.core.language.sentences import sentences
 from engram.core.language.topics import content, is_question
@@ -35,15 +35,15 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 class Utterance:
     """The time of a text and the key of its turn ('' for none).
 
-    `own` is true for words of the user in the chat. `at` is None if the time is
-    unknown. `fact` marks the statement of a note and `memory` is the id of that note:
-    the status in the note decides whether it is forgotten, because a request that a
-    crash interrupted has no effect.
+    `by` is the source class of its speaker. `at` is None if the time is unknown. `fact`
+    marks the statement of a note and `memory` is the id of that note: the status in the
+    note decides whether it is forgotten, because a request that a crash interrupted has
+    no effect.
     """
 
     at: datetime | None = None
     key: str = ""
-    own: bool = False
+    by: str = ""
     fact: bool = False
     memory: str = ""
 
@@ -82,7 +82,8 @@ class Tombstone:
         return not (
             later
             and (
-                utterance.own or (self.until is not None and utterance.at >= self.until)
+                utterance.by == "user"
+                or (self.until is not None and utterance.at >= self.until)
             )
         )
 
@@ -174,7 +175,7 @@ class TombstoneSet:
         """Return the tombstones that hide this statement."""
         return [
             stone
-            for stone in self._repeated_by(statement, utterance.key)
+            for stone in self._repeated_by(statement, utterance)
             if stone.holds(utterance)
         ]
 
@@ -221,7 +222,7 @@ class TombstoneSet:
         `is_request` the user asks to remember the statement; then an equal time is late
         enough.
         """
-        if not self.stones or not utterance.own or utterance.at is None:
+        if not self.stones or utterance.by != "user" or utterance.at is None:
             return []
         found: dict[tuple[str, str, str], Tombstone] = {}
         for start, end in reversed(parts(text)):
@@ -230,7 +231,7 @@ class TombstoneSet:
             sentence = text[start:end]
             if is_question(sentence):
                 continue
-            for stone in self._repeated_by(sentence, utterance.key):
+            for stone in self._repeated_by(sentence, utterance):
                 later = (
                     is_request or utterance.at > stone.at
                 ) and utterance.key not in stone.anew
@@ -238,10 +239,16 @@ class TombstoneSet:
                     found[stone.memory, stone.hash, stone.within] = stone
         return list(found.values())
 
-    def _repeated_by(self, statement: str, key: str) -> Iterator[Tombstone]:
-        """Yield the tombstones, each once, whose statement is equal to this one."""
-        seen = set[int]()
-        for digest in statement_hashes(statement):
+    def _repeated_by(self, statement: str, utterance: Utterance) -> Iterator[Tombstone]:
+        """Yield the tombstones, each once, whose statement is equal to this one.
+
+        An assistant's may follow a short lead-in such as "Noted:".
+        """
+        seen, key = set[int](), utterance.key
+        digests = statement_hashes(statement)
+        if utterance.by == "assistant":
+            digests |= statement_hashes(without_answer(statement))
+        for digest in digests:
             for stone in self._exact.get(digest, ()):
                 if id(stone) not in seen and stone.within in {"", key}:
                     seen.add(id(stone))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.core.forgetting import OMISSION, Utterance
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def utterance_of(turn: FiledTurn) -> Utterance:
-    """Return the time of a turn, and whether it is the user's in the chat."""
-    return Utterance(turn.turn.occurred_at, turn.key, source_class(turn.turn) == "user")
+    """Return the time, the key and the source class of a turn."""
+    return Utterance(turn.turn.occurred_at, turn.key, source_class(turn.turn))
 
 
 def is_sensitive(unit: Unit) -> bool:
@@ -67,19 +68,13 @@ def _fact_text(
     It may be shown as long as any of its source turns may.
     """
     keys = [key for key in (fact.source, *fact.also) if key]
-    text = forgotten.visible(
-        fact.text,
-        Utterance(fact.created, fact.source, own=not keys, fact=True, memory=fact.id),
-    )
+    said = partial(Utterance, fact.created, fact=True, memory=fact.id)
+    text = forgotten.visible(fact.text, said(fact.source, "" if keys else "user"))
     if text == fact.text or not keys:
         return text
-    users = {key for key, voice in voices(keys).items() if voice.source_class == "user"}
     texts = (
-        forgotten.visible(
-            fact.text,
-            Utterance(fact.created, key, key in users, fact=True, memory=fact.id),
-        )
-        for key in keys
+        forgotten.visible(fact.text, said(key, voice.source_class))
+        for key, voice in voices(keys).items()
     )
     return next(
         (visible_text for visible_text in texts if visible_text == fact.text), text

@@ -251,12 +251,13 @@ def _numbered(case: ReviewCase, note: Note) -> ReviewCase:
     Its answer may be the ticked numbers.
     """
     stage = str(note.keys.get("stage") or "")
-    offered = note.keys.get("settles" if stage else "forgets")
+    listed = note.keys.get("settles" if stage else "forgets")
+    offered = tuple(map(str, listed)) if isinstance(listed, list) else ()
     case = replace(
         case,
-        choices=reviews.SETTLE if stage else reviews.FORGET,
+        choices=reviews.SETTLE if stage else reviews.forget_answers(offered),
         asked=str(note.keys.get("asked")),
-        offered=tuple(map(str, offered)) if isinstance(offered, list) else (),
+        offered=offered,
         stage=stage,
         text=note.body,
     )

@@ -6,6 +6,7 @@ import os
 import time
 from collections import Counter
 from dataclasses import asdict
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.config import has_sentence_weights, without_password
@@ -201,6 +202,16 @@ class HealthOperations:
         since = run.began.isoformat()
         return {"run": {"cadence": run.name, "pass": run.present, "since": since}}
 
+    def _said_again(self) -> str:
+        """Return in words what the user said again within a week after forgetting it."""
+        since = self.clock() - timedelta(weeks=1)
+        stones = self.index.tombstones.forgotten.stones
+        again = {one.whole for one in stones if one.until and one.until > since}
+        told = (
+            "forgotten, but shown again because you said it again; see `engram digest`"
+        )
+        return f"{len(again)} {told}" if again else ""
+
     def status(self, *, ready: bool) -> dict[str, Any]:
         """Return the state of this process, and the parts of it that do not work.
 
@@ -219,6 +230,7 @@ class HealthOperations:
             "budget": self._budget(),
             **({"meaning": self._meaning()} if self.embedding else {}),
             **self._run(),
+            "said_again": self._said_again(),
             "held": self.maintenance_loop.maintenance.holds.status(),
             "next_consolidation": self.maintenance_loop.schedule.next(
                 self.clock()

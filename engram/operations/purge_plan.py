@@ -343,9 +343,5 @@ class PurgePlanner:
         return (one for one in self._units() if isinstance(one, FiledTurn))
 
 
-def _text_of(unit: Unit) -> str:
-    return unit.turn.text if isinstance(unit, FiledTurn) else unit.text
-
-
 def _sentences_of(text: str) -> list[str]:
     return [text[start:end] for start, end in sentences(text)]

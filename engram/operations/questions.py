@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 STATE = "questions.json"
 HANDED = "handed"
-_ASKED_AT_ONCE = (reviews.FORGET, reviews.HOLD, ())
+_ASKED_AT_ONCE = (reviews.FORGET, reviews.FORGET[1:], reviews.HOLD, ())
 """Answers of cases outside the budget.
 
 These are requests of the user, held runs, and files to be edited.

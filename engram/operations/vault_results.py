@@ -194,7 +194,8 @@ class VaultStatus:
     distilling_turns: int
     parked_turns: int
     dead_turns: int
-    embeddings: str = ""
+    said_again: str = ""
+    meaning: str = ""
     run: dict[str, str] | None = None
 
 

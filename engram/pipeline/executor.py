@@ -20,7 +20,7 @@ class Executor(Protocol):
         """Whether batches, runs and changed files are handled without the caller."""
 
     def turns_arrived(self) -> None:
-        """Look for due batches. May be called from any thread."""
+        """Look for due batches and missing vectors. May be called from any thread."""
 
     def run_as_writer(self, job: Callable[[], T]) -> T:
         """Run `job` in the thread that writes notes; return its result."""

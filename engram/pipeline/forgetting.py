@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.core import dedup, ranking, trust
+from engram.core import dedup, ranking
 from engram.core.forgetting import (
     TombstoneSet,
-    Utterance,
     statements_of,
     tombstone_row,
 )
@@ -343,10 +342,7 @@ class Forgetting:
             stone.memory == source.key for stone in tombstones.forgotten.stones
         ):
             return True
-        by_user = trust.source_class(source.turn) == "user"
-        return tombstones.forgotten.hides(
-            fact.text, Utterance(source.turn.occurred_at, source.key, by_user)
-        )
+        return tombstones.forgotten.hides(fact.text, hiding.utterance_of(source))
 
     def find_hidden(
         self, text: str, named: str, now: datetime, before: Collection[str]
@@ -395,7 +391,7 @@ class Forgetting:
         """Return memories and sentences of turns that resemble forgotten statements.
 
         They have other words, so nothing is done to them (`A26`). Each has `id`, `text`
-        and the reason `why`. `without` are the ids and keys to leave out.
+        and the reason `why`; of equal texts the first is listed. `without` are the ids and keys to leave out.
         """
         stems, hidden = self.index.lexical.stems, self.index.tombstones.keys
         found: dict[str, tuple[float, dict[str, str]]] = {}
@@ -419,7 +415,11 @@ class Forgetting:
                         row = {"id": key, "text": part, "why": near.why}
                         found[key] = near.similarity, row
         ranked = sorted(found.values(), key=lambda one: (-one[0], one[1]["id"]))
-        return [row for _, row in ranked[:MOST_SIMILAR]]
+        listed = list[dict[str, str]]()
+        for _, row in ranked:
+            if not any(are_equal(row["text"], other["text"]) for other in listed):
+                listed.append(row)
+        return listed[:MOST_SIMILAR]
 
     def _of_turn(self, turn: FiledTurn) -> Iterator[dict[str, object]]:
         text = own_words(turn.turn.text)

@@ -124,9 +124,7 @@ class TurnPipeline:
         shown_again = self._note_import(run, parsed, now) if run else 0
         accepted = self.intake.accept(parsed, now, unnamed)
 
-        if self.executor.attended:
-            self.executor.turns_arrived()
-        else:
+        if not self.executor.attended:
             self.drain()
         return {
             "keys": accepted.keys,

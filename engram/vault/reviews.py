@@ -17,7 +17,7 @@ from engram.core.text import content_hash, is_ulid, slug, ulid, ulid_time
 from engram.vault.formats import escape, plain_text, time_text, unescape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from datetime import tzinfo
 
     from engram.core.records import Fact
@@ -136,6 +136,11 @@ def conflict_note(
     return Create(path, keys, "\n".join([*sides, section(why, answers=CONFLICT)]), why)
 
 
+def forget_answers(offered: Collection[str]) -> tuple[str, ...]:
+    """Return the answers about a wish to forget these statements, perhaps none."""
+    return FORGET if offered else FORGET[1:]
+
+
 def forget_note(
     request: str,
     wish: str,
@@ -154,6 +159,8 @@ def forget_note(
         "Which of these is to be forgotten?",
         "Tick what is to be forgotten and save; what is not ticked stays.",
     )
+    if not units:
+        texts = ("No memory matches this wish.", "Tick the box and save.")
     keys = {"forgets": list(units)}
     return _numbered_note("forget", request, wish, units, keys, why, texts, now, zone)
 
@@ -206,7 +213,7 @@ def _numbered_note(
         f"- [ ] {kind.capitalize()} {number}: {escape(' '.join(text.split()))}"
         for number, text in enumerate(units.values(), 1)
     ]
-    answers = FORGET if kind == "forget" else SETTLE
+    answers = forget_answers(units) if kind == "forget" else SETTLE
     body = [
         texts[0],
         "## Review",

@@ -30,6 +30,7 @@ from engram.errors import (
 from engram.vault import locks
 from tests.fakes.answers import ID, ask, free_port
 from tests.fakes.world import World, until
+from tests.semantic import needs_model
 
 SAID = "We decided to move to Lisbon in May, and my sister Ana is coming along."
 
@@ -71,6 +72,24 @@ def test_a_flush_says_at_once_that_the_disk_refuses_and_nothing_is_lost(world):
 
 
 # row: X18
+# row: A14
+@needs_model
+def test_what_is_filed_is_found_by_its_meaning_without_waiting_for_a_timer(world):
+    """Also what was corrected. The timer of the daemon wakes it once a minute."""
+
+    def nearest(query):
+        (first, *_) = world.call("recall", query=query)["hits"] or [{"text": ""}]
+        return first["text"]
+
+    world.env["ENGRAM_EMBEDDINGS_MODEL"] = ""
+    world.start()
+    world.call("remember", text="Toby is a puppy that we got in May.")
+    until(lambda: "puppy" in nearest("young dog"), 30)
+    (found,) = world.call("recall", query="puppy")["hits"]
+    world.call("correct", id=found["id"], text="Toby is a kitten that we got in May.")
+    until(lambda: "kitten" in nearest("young feline"), 30)
+
+
 def test_what_was_acknowledged_is_there_after_a_kill(world):
     """Clients write until the process is killed; each acknowledged turn is found again,
     each once.

@@ -37,6 +37,7 @@ from engram.index.search import Index
 from engram.memory import VaultMemory
 from engram.recall import search
 from engram.recall.request import request_for
+from engram.vault.usage import DEVICE
 
 SHARES, RUNS, STEPS = (4, 50, 50) if FULL else (1, 10, 25)
 SEED = int(os.environ.get("ENGRAM_SEED", "20261120"))
@@ -147,6 +148,9 @@ class Machine(RuleBasedStateMachine):
             vanished_least=1000,
         )
         self.settings = replace(loaded, policy=replace(loaded.policy, files=at_once))
+        # ids depend on it, and with them the order of notes: equal steps have equal names
+        self.settings.state.mkdir(parents=True, mode=0o700)
+        (self.settings.state / DEVICE).write_text("0123456789abcdef\n")
         self.now = NOW
         self.account = Account()
         self.commits: list[tuple[str, Account]] = []

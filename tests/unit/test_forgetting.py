@@ -133,14 +133,15 @@ def test_forgetting_a_fact_hides_every_equal_sentence_whoever_said_it(
         "Noted! Your therapist is Dr. Vos. Enjoy the soup.",
         role="assistant",
     )
-    say("Your therapist Dr. Vos is Dutch.", role="assistant")
+    for _ in range(2):
+        say("Your therapist Dr. Vos is Dutch.", role="assistant")
     told = forget(memory, clock, "who is my therapist", "Vos", kinds=["fact"])
     assert len(told["hides"]["turns"]) == 2
     assert [one["text"] for one in told["similar"]] == [
         "Your therapist Dr. Vos is Dutch."
     ]
     left = [text for text in texts(memory, "therapist Vos soup") if "Vos" in text]
-    assert left == ["Your therapist Dr. Vos is Dutch."]
+    assert set(left) == {"Your therapist Dr. Vos is Dutch."}
     found = texts(memory, "soup", kinds=["turn"])
     assert {
         f"I had soup today. {OMISSION} The soup was good.",
@@ -271,6 +272,7 @@ def test_the_log_tells_what_a_wish_to_forget_hides(memory, clock, say):
     ("text", "role", "standing", "when"),
     [
         ("Your therapist is Dr. Vos.", "assistant", "chat", None),
+        ("Noted: your therapist is Dr. Vos.", "assistant", "chat", None),
         (TOLD, "user", "import", None),
         (TOLD, "user", "tool", None),
         (TOLD, "user", "chat", "2020-06-01T10:00:00+02:00"),
@@ -339,6 +341,7 @@ def test_what_the_user_says_anew_is_a_new_memory_and_logged(memory, clock, say, 
         told["id"],
         "the user said it again",
     )
+    assert memory.call("status", {})["said_again"].startswith("1 forgotten")
     found = texts(memory, "therapist Vos")
     assert [text for text in found if "Vos" in text]
     assert not [text for text in found if "Sadly" in text]

@@ -57,7 +57,10 @@ def test_a_wish_that_names_a_code_leaves_a_longer_code(simulation, say):
 def test_a_wish_about_nothing_known_is_asked_about_once(simulation, say):
     wish = "Please forget everything about the lighthouse."
     say(wish)
-    assert len(simulation.call("review")["cases"]) == 1
+    (case,) = simulation.call("review")["cases"]
+    assert case["choices"] == ["leave"]
+    note = (simulation._memory.settings.vault / case["path"]).read_text()
+    assert "Forget all" not in note
     assert shown(simulation, wish) == []
 
 

@@ -32,6 +32,10 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 """Words before a statement, such as "by the way" and "please remember that"."""
+_ANSWER = re.compile(
+    r"(?:[^\s:,–—：，、]{1,24}\s+){0,2}[^\s:,–—：，、]{1,24}\s*[:,–—：，、]\s*"
+)
+"""One to three words of an answer before a statement that it repeats."""
 _CONTRACTED = re.compile(r"\b(i|you)'(m|re|ve|ll|d)\b")
 
 
@@ -53,6 +57,16 @@ def statement_hashes(text: str) -> frozenset[str]:
     rest = text[lead.end() :] if lead else text
     forms = {text, *_about_user(rest)} | ({rest} if rest else set())
     return frozenset(map(content_hash, forms))
+
+
+def without_answer(text: str) -> str:
+    """Return a statement without a lead-in of at most three words.
+
+    >>> without_answer("Got it, you live in Oslo.")
+    'you live in Oslo.'
+    """
+    lead = _ANSWER.match(text)
+    return text[lead.end() :] if lead else text
 
 
 def _about_user(text: str) -> list[str]:

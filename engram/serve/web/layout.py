@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from engram.serve.web.html import Html, join, said, tag, text
+from engram.serve.web.html import Html, join, said, tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -222,8 +222,3 @@ def refusal(what: str, fix: str) -> str:
     )
     body = tag("body", tag("h1", "engram"), tag("p", what), tag("p", fix))
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}"
-
-
-def note_link(path: object) -> Html:
-    """Return the path of a file of the vault."""
-    return tag("code", text(path), class_="path")

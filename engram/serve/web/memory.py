@@ -41,7 +41,6 @@ _ID = re.compile(r"\b([0-9A-HJKMNP-TV-Z]{26})\b")
 NOTE_CHARACTERS = 20_000
 TURN_CHARACTERS = 3000
 CURVE_MARKS = ("today", "3 months", "6 months", "9 months", "1 year")
-SHOWN_NODES = 300
 
 
 def memory_page(
