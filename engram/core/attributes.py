@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,13 @@ class Attribute:
     name: str = ""
     lasts: str = ""
     """The standing attribute of law 1 to which it belongs, or ''."""
+    about: str = ""
+    """The heading under which the user's profile shows it; '' for none."""
+    category: str = "fact"
+    """The category of a statement that gives it (row C3)."""
+    tags: tuple[str, ...] = ()
+    sure: bool = True
+    """The rules rarely err about it; else their confidence is lower (row X2)."""
     single: bool = False
     """It has one value at a time: words of change end the earlier value."""
     replaced: bool = False
@@ -36,59 +44,74 @@ class Attribute:
     """Its subject may be a thing: a price, the day of an appointment."""
     daily: bool = False
     """It may hold for a time of the day only ("no coffee after noon")."""
-    about: str = ""
-    """The heading under which the user's profile shows it; '' for none."""
+    slot: bool = True
+    """It has a value that a question may ask for; a promise or an event has none."""
 
+
+def _row(name: str, flags: str = "", **values: Any) -> Attribute:
+    return Attribute(name, **{**values, **dict.fromkeys(flags.split(), True)})
+
+
+_BOND: dict[str, Any] = {"category": "relationship", "tags": ("relationship",)}
+_HEALTH: dict[str, Any] = {"lasts": "health", "about": "health", "tags": ("health",)}
+_DIET: dict[str, Any] = {"lasts": "diet", "about": "diet", "tags": ("diet",)}
+_TASTE: dict[str, Any] = {"category": "preference", "tags": ("preference",)}
+_AHEAD: dict[str, Any] = {"category": "commitment", "slot": False}
 
 _ROWS = (
-    Attribute("name", "name", named=True, person=True, mortal=False, about="name"),
-    Attribute(
-        "nickname", "name", single=True, named=True, person=True, mortal=False,
-        about="name",
+    _row("name", "named person", lasts="name", about="name", mortal=False),
+    _row(
+        "nickname", "single named person", lasts="name", about="name", mortal=False,
+        category="preference",
     ),
-    Attribute("age", "birthday", single=True, replaced=True, about="birthday"),
-    Attribute("birthday", "birthday", fixed=True, mortal=False, about="birthday"),
-    Attribute(
-        "home", "home", single=True, replaced=True, named=True, about="home"
+    _row("age", "single replaced", lasts="birthday", about="birthday"),
+    _row(
+        "birthday", "fixed", lasts="birthday", about="birthday", mortal=False,
+        tags=("birthday",),
     ),
-    Attribute("origin", "home", fixed=True, named=True, mortal=False, about="home"),
-    Attribute("address", "home", single=True, about="home"),
-    Attribute("phone", "contact", single=True),
-    Attribute("email", "contact", single=True),
-    Attribute("employer", "work", single=True, named=True, about="work"),
-    Attribute("job", "work", single=True, about="work"),
-    Attribute("study", "study", single=True, about="work"),
-    Attribute(
-        "partner", "family", single=True, named=True, person=True, about="family"
-    ),
-    Attribute("kin", "family", named=True, person=True, mortal=False, about="family"),
-    Attribute(
-        "role", "family", single=True, named=True, person=True, mortal=False
-    ),
-    Attribute("pet", "family", about="pet"),
-    Attribute("alive", "family", mortal=False),
-    Attribute("health", "health", about="health"),
-    Attribute("pregnant", "health", single=True, about="health"),
-    Attribute("allergy", "health", daily=True, about="health"),
-    Attribute("medication", "health", about="health"),
-    Attribute("dose", "health", single=True, replaced=True, about="health"),
-    Attribute("weight", "health", single=True, replaced=True),
-    Attribute("diet", "diet", single=True, replaced=True, daily=True, about="diet"),
-    Attribute("avoids", "diet", daily=True, about="diet"),
-    Attribute("work", "work", about="work"),
-    Attribute("family", "family", about="family"),
-    Attribute("contact", "contact"),
-    Attribute("possession", "possession"),
-    Attribute("account", "account", mortal=False),
-    Attribute("how-to", "how-to", mortal=False),
-    Attribute("car", "possession", single=True, named=True),
-    Attribute("favourite", single=True, replaced=True, mortal=False),
-    Attribute("like", daily=True),
-    Attribute("eats", daily=True),
-    Attribute("habit", daily=True),
-    Attribute("date", single=True, replaced=True, thing=True),
-    Attribute("schedule", single=True, thing=True),
-    Attribute("figure", single=True, replaced=True, thing=True),
+    _row("home", "single replaced named", lasts="home", about="home"),
+    _row("origin", "fixed", lasts="home", about="home", mortal=False),
+    _row("address", "single", lasts="home", about="home"),
+    _row("phone", "single", lasts="contact"),
+    _row("email", "single", lasts="contact"),
+    _row("contact", lasts="contact"),
+    _row("employer", "single named", lasts="work", about="work"),
+    _row("job", "single", lasts="work", about="work"),
+    _row("work", lasts="work", about="work"),
+    _row("study", "single", lasts="study", about="work"),
+    _row("partner", "single named person", lasts="family", about="family", **_BOND),
+    _row("kin", "named person", lasts="family", about="family", mortal=False, **_BOND),
+    _row("role", "single named person", lasts="family", mortal=False, **_BOND),
+    _row("family", lasts="family", about="family", **_BOND),
+    _row("pet", lasts="family", about="pet", category="relationship", tags=("pet",)),
+    _row("alive", lasts="family", mortal=False),
+    _row("health", **_HEALTH),
+    _row("pregnant", "single", **_HEALTH),
+    _row("allergy", "daily", **_HEALTH),
+    _row("medication", **_HEALTH),
+    _row("dose", "single replaced", **_HEALTH),
+    _row("weight", "single replaced", lasts="health", tags=("health",)),
+    _row("diet", "single replaced daily", **_DIET),
+    _row("avoids", "daily", **_DIET),
+    _row("car", "single named", lasts="possession", sure=False),
+    _row("possession", lasts="possession"),
+    _row("account", lasts="account", mortal=False),
+    _row("how-to", lasts="how-to", mortal=False),
+    _row("favourite", "single replaced", mortal=False, **_TASTE),
+    _row("like", "daily", sure=False, **_TASTE),
+    _row("eats", "daily", sure=False, **_TASTE),
+    _row("habit", "daily", sure=False),
+    _row("skill", category="skill"),
+    _row("date", "single replaced thing", sure=False),
+    _row("schedule", "single thing", sure=False),
+    _row("figure", "single replaced thing", sure=False),
+    _row("detail", "single replaced", sure=False),
+    _row("promise", sure=False, **_AHEAD),
+    _row("duty", sure=False, **_AHEAD),
+    _row("reminder", **_AHEAD),
+    _row("decision", category="decision", slot=False),
+    _row("goal", tags=("goal",), sure=False, slot=False),
+    _row("event", category="moment", sure=False, slot=False),
 )  # fmt: skip
 
 ATTRIBUTES = MappingProxyType({row.name: row for row in _ROWS})

@@ -85,7 +85,6 @@ def test_an_introduction_gives_a_name(text, name):
         "I'm German.",
         "I'm Irish, by the way.",
         "I'm Catholic.",
-        "I'm Christian.",
         "I'm Gemini.",
         "I'm OK.",
         "I'm Jonas's boss.",
@@ -151,24 +150,6 @@ def test_in_a_group_a_label_that_is_no_persons_name_names_the_speaker():
     ("text", "statements"),
     [
         (
-            "I'm Jonas, I'm 34, I live in Munich and I work as a carpenter.",
-            [
-                "The user's name is Jonas.",
-                "The user is 34 years old (as of 11 January 2027).",
-                "The user lives in Munich.",
-                "The user works as a carpenter.",
-            ],
-        ),
-        (
-            "My sister Eva lives in Porto, she is a dentist and she has twins.",
-            [
-                "Eva is the user's sister.",
-                "Eva lives in Porto.",
-                "Eva is a dentist.",
-                "Eva has twins.",
-            ],
-        ),
-        (
             "My sister Eva is a dentist and lives in Porto.",
             ["Eva is the user's sister.", "Eva is a dentist.", "Eva lives in Porto."],
         ),
@@ -183,14 +164,6 @@ def test_in_a_group_a_label_that_is_no_persons_name_names_the_speaker():
                 "The user drives a Skoda.",
                 "Felix is the user's best friend.",
                 "Felix drives a Tesla.",
-            ],
-        ),
-        (
-            "Hallo, ich bin Katrin Vogel, ich bin 41 und ich komme aus Erfurt.",
-            [
-                "Die Person heißt Katrin Vogel.",
-                "Die Person ist 41 Jahre alt.",
-                "Die Person kommt aus Erfurt.",
             ],
         ),
         ("Je viens de manger.", []),

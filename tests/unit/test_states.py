@@ -55,7 +55,6 @@ Unser Hund Rex ist gestorben. | user hund rex | alive |
 NOTHING = """
 Do I live in Graz?
 Perhaps I live in Graz.
-I don't drink coffee after noon.
 When I was a kid I moved to Rome.
 I moved to Berlin but moved back.
 I live in peace.

@@ -43,7 +43,7 @@ _SECTIONS: Mapping[str, str] = {
     "rules": """
         verb written adverbs news additions limits long_ago undone first_person
         possessive user no_subject no_value articles after_value joins asking rows asks
-        asks_past told
+        asks_past told kin speaker
     """,
     "rules.groups": "*",
     "signals.high": "*",
@@ -86,10 +86,7 @@ _SECTIONS: Mapping[str, str] = {
         lead particle tail value no_subject copula after said bare renamed naming
     """,
     "extraction": """
-        speaker_rules continued_rules other_rules rules relations ended_relations kin
-        clause_start subject of_subject of elided_before refused reflexive
-        reflexive_third ambiguous_possessive fillers titles keeps
-        plain_start first_person
+        fillers titles
     """,
     "extraction.groups": "*",
     "extraction.patterns": "*",
@@ -214,6 +211,12 @@ def keys(name: str) -> list[str]:
 def all_words(name: str, key: str) -> frozenset[str]:
     """Return the words of a key, in all languages together."""
     return frozenset(" ".join(texts(name, key).values()).split())
+
+
+def all_pairs(name: str, key: str) -> dict[str, str]:
+    """Return the entries `word=meaning` of a key, in all languages together."""
+    listed = " ".join(texts(name, key).values()).split()
+    return dict(entry.split("=", 1) for entry in listed)
 
 
 def phrases(text: str) -> list[str]:

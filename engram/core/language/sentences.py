@@ -317,6 +317,90 @@ def third_person(words: str) -> str:
     return _FIRST.sub(turn, words)
 
 
+def third_person_clause(clause: str, subject: str, possessive: str) -> str:
+    """Return an English clause of a speaker as a statement about them.
+
+    >>> third_person_clause("I'm late and my dog barks", "Ada", "Ada's")
+    'Ada is late and their dog barks'
+    >>> third_person_clause("my boss fired me", "the user", "the user's")
+    "the user's boss fired the user"
+    """
+    own = _SPEAKER.match(clause)
+    if _PARENT.match(clause):
+        clause = f"my {clause[:1].lower()}{clause[1:]}"
+    if own is None:
+        mine = _MINE.match(clause)
+        rest = clause[mine.end() :] if mine else clause
+        rest = _MINE_LATER.sub(possessive, _ME_LATER.sub(subject, rest))
+        return f"{possessive} {rest}" if mine else rest
+    verb, rest = own["verb"].strip(), own["rest"]
+    if own["who"].casefold() == "we":
+        subject = f"{subject} and others"
+        verb = _OF_SEVERAL.get(verb.casefold(), verb)
+    else:
+        verb = _present(verb)
+    told = " ".join(filter(None, (subject, own["adverbs"].strip(), verb)))
+    return f"{told}{third_person(rest)}"
+
+
+def _present(verb: str) -> str:
+    """Return the third person of a verb, unless it is a past form or an auxiliary."""
+    plain = verb.casefold()
+    if plain in _SAID_OTHERWISE:
+        return _SAID_OTHERWISE[plain]
+    if denied := _DENIED.fullmatch(plain):
+        return f"{_present(denied[1])} not"
+    is_past = plain.endswith("ed") and plain not in _VERBS_IN_ED
+    return verb if is_past or plain in _PAST_FORMS else conjugated(plain)
+
+
+_SPEAKER = re.compile(
+    r"(?P<who>i|we)"
+    r"(?: (?:just|really|actually|also|still|even|now|already|finally|recently|totally"
+    r"|definitely|absolutely|genuinely|personally|honestly|basically|currently))*"
+    r"(?P<adverbs>(?: (?:never|always|often|only|once|both|all|soon|no longer|\w+ly))*)"
+    r"(?P<verb>'m|'re|'ve|'ll|'d| [\w'’]+)"
+    r"(?: (?:just|really|actually|also|still|already|finally|recently|totally|now))*"
+    r"(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PARENT = re.compile(r"(?:mum|mom|mummy|mommy|dad|daddy)\b", re.IGNORECASE)
+_MINE = re.compile(r"(?:my|our) ", re.IGNORECASE)
+_MINE_LATER = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
+_ME_LATER = re.compile(r"\b(?:me|us|I|we)\b")
+_DENIED = re.compile(
+    r"(do|does|did|is|are|was|were|have|has|had|would|could|should|must)n['’]?t"
+)
+_OF_SEVERAL = {"'re": "are", "'ve": "have", "'ll": "will", "'d": "would"}
+_SAID_OTHERWISE = {
+    "'m": "is", "am": "is", "'ve": "has", "'ll": "will", "'d": "would", "were": "was",
+    "don't": "does not", "can't": "cannot", "won't": "will not", "haven't": "has not",
+    "cannot": "cannot", "didn't": "did not",
+}  # fmt: skip
+_VERBS_IN_ED = frozenset({"need", "feed", "bleed", "succeed", "speed", "breed"})
+_PAST_FORMS = frozenset(
+    {
+        "can",
+        "could",
+        "will",
+        "would",
+        "must",
+        "should",
+        "may",
+        "might",
+        "shall",
+        "had",
+        "was",
+        "got",
+    }
+).union(
+    *(
+        line.split()[1:]
+        for line in languages.entries(languages.section("words")["en"]["irregular"])
+    )
+)
+"""The auxiliaries and the irregular past forms, which have no ending."""
+
 _VERBS = languages.section("sentences.third_person_verbs")["en"]
 
 

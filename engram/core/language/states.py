@@ -25,6 +25,7 @@ from engram.core.language.sentences import (
     plain,
     refusal,
     sentences,
+    third_person_clause,
 )
 from engram.core.language.words import stop_words_by_language
 from engram.core.language.words import words as words_of
@@ -54,7 +55,8 @@ class State:
     the value as it was written. `over` is true if the words end the state, `change` if
     they report it as new ("moved", "now"), `addition` if another value may go on beside
     it, `planned` if it begins on a later day, `listed` if it names several values, and `elided` if
-    the words leave the subject out.
+    the words leave the subject out. `needs` is `ahead` or `past` if they say it only
+    with such a day.
     `dated` are the words that may date a change. `start` and `end` are the span of the
     clause in the text.
     """
@@ -69,6 +71,7 @@ class State:
     planned: bool = False
     listed: bool = False
     elided: bool = False
+    needs: str = ""
     dated: str = ""
     written: str = ""
     start: int = 0
@@ -80,12 +83,15 @@ class _StateRow:
     """A row of the table: attributes, effect and patterns of a clause.
 
     The effect is `=` if it holds, `+` if it is new, `-` if it is over, `>` and `>-` if
-    it begins or ends on a later day. `elided` also matches without a subject; `loose` are the two for text without
+    it begins or ends on a later day. A row without a subject `is_mine`: it is about the
+    user. `elided` also matches without a subject; `loose` are the two for text without
     capitals.
     """
 
     attributes: tuple[str, ...]
     effect: str
+    needs: str
+    is_mine: bool
     pattern: LazyPattern
     elided: LazyPattern
     loose: LazyPattern
@@ -131,6 +137,7 @@ class _Grammar:
         self.long_ago = _phrases(section["long_ago"])
         self.undone = _phrases(section["undone"])
         self.asking = _phrases(section["asking"], r"^(?:{}) ")
+        self.speaker = section["first_person"].split()[0]
         self.first = frozenset(section["first_person"].split())
         self.possessive = frozenset(section["possessive"].split())
         self.user = frozenset(section["user"].split())
@@ -151,18 +158,23 @@ class _Grammar:
         )
         self.told = tuple(
             (LazyPattern(self._grouped(before), re.IGNORECASE), after)
-            for before, after in languages.replacements(section["told"])
+            for before, after in languages.replacements(section.get("told", ""))
         )
 
     def _row(self, entry: str) -> _StateRow:
         names, effect, pattern = entry.split(None, 2)
-        elided = pattern.removeprefix("{s} ") if pattern.startswith("{s} ") else pattern
+        elided = pattern.removeprefix("{s} ")
+        for pronouns in ("(?P<s>i|we) ", "(?P<s>ich|wir) "):
+            elided = elided.removeprefix(pronouns)
         patterns = [
             self._compiled(text, capital)
             for capital in (_CAPITAL, "")
             for text in (pattern, elided)
         ]
-        return _StateRow(tuple(names.split("+")), effect, *patterns)
+        needs = _NEEDS.get(effect[1:], "")
+        effect = effect[:1] if needs else effect
+        is_mine = "{s}" not in pattern and "(?P<s>" not in pattern
+        return _StateRow(tuple(names.split("+")), effect, needs, is_mine, *patterns)
 
     def _compiled(self, pattern: str, capital: str = "") -> LazyPattern:
         filled = _HOLE.sub(_filled, self._grouped(pattern.replace("~", self._verb)))
@@ -243,8 +255,11 @@ def _states(text: str, *, opens: bool) -> tuple[State, ...]:
             found += [
                 replace(state, start=start, end=end)
                 for state in given
-                if not (state.change or state.over)
-                or _lasts(state.language, words[first:last], words[start:])
+                if attribute(state.attribute).slot
+                and (
+                    not (state.change or state.over)
+                    or _lasts(state.language, words[first:last], words[start:])
+                )
             ]
     return tuple(found)
 
@@ -308,7 +323,7 @@ class _Clause:
         words = rules.lead.sub("", self._in_usual_form(words))
         self.is_new = rules.news.search(words) is not None
         self.is_addition = rules.additions.search(words) is not None
-        self.whole = words
+        self.whole = " ".join(rules.adverbs.sub(" ", words).split())
         for phrase in (rules.news, rules.additions, rules.adverbs):
             words = phrase.sub(" ", words)
         self.marked = " ".join(words.split())
@@ -351,7 +366,8 @@ class _Clause:
             strict = self.has_capitals
             pattern = row.pattern if strict else row.loose
             match = pattern.fullmatch(words)
-            without = elided or ((USER,) if opens and row.effect in {"+", "-"} else ())
+            may_open = row.effect in {"+", "-"} or (row.attributes == ("duty",))
+            without = elided or ((USER,) if opens and may_open else ())
             if match is None and without:
                 match = (row.elided if strict else row.loose_elided).fullmatch(words)
             if match and (found := self._read(row, match.groupdict(), without)):
@@ -362,16 +378,16 @@ class _Clause:
         self, row: _StateRow, parts: Mapping[str, str | None], elided: tuple[str, ...]
     ) -> list[State]:
         about_things = any(attribute(name).thing for name in row.attributes)
-        told = parts.get("s")
+        told = _said(parts, "s")
         subject = self.subject(told, about_things=about_things) if told else elided
+        if not told and row.is_mine:
+            subject = (USER,)
         if not subject:
             return []
         found = []
         for name in row.attributes:
-            words = next(
-                (parts[key] for key in (name, "v", "v2") if parts.get(key)), ""
-            )
-            state = self._state(row, name, subject, words or "", parts)
+            words = parts.get(name) or _said(parts, "v")
+            state = self._state(row, name, subject, words, parts)
             if state is None:
                 if len(row.attributes) == 1 or not parts.get(name):
                     return []
@@ -394,12 +410,15 @@ class _Clause:
         properties, over = attribute(name), row.effect in {"-", ">-"}
         if words == DATE:
             words = " ".join(_dates_of(self.dated))
-        value = self.value(words, single=properties.single or properties.named)
+            value = tuple(normalise(words).split())
+        else:
+            value = self.value(words, single=properties.single or properties.named)
         if words and not value:
             return None
         if words and properties.named and not over and not self._is_name(words, name):
             return None
-        if properties.daily and self._is_limited(words):
+        is_part = properties.daily and self._is_limited(words)
+        if is_part and over:
             return None
         kind = parts.get("k")
         is_any = words.partition(" ")[0].lower() in self.rules.articles
@@ -415,15 +434,14 @@ class _Clause:
             value,
             over=over,
             change=change,
-            addition=self.is_addition or (name == "employer" and is_any),
+            addition=self.is_addition or is_part or (name == "employer" and is_any),
             planned=planned,
-            elided=not parts.get("s"),
+            elided=not (row.is_mine or _said(parts, "s")),
+            needs=row.needs,
             listed=not self.rules.joins.isdisjoint(words.lower().split())
             or "," in words,
             dated=self.dated if change and name not in _NUMERIC else "",
-            written=" ".join(
-                _stripped(words, self.rules.articles).split()[: len(value)]
-            ),
+            written=_up_to(_stripped(words, self.rules.articles), value),
         )
 
     def subject(self, words: str, *, about_things: bool) -> tuple[str, ...]:
@@ -477,7 +495,8 @@ class _Clause:
     def _is_name(self, words: str, name: str) -> bool:
         """Return whether a value is a proper name; an employer may be "a bakery"."""
         first = words.split(maxsplit=1)[0]
-        if attribute(name).person and self.rules.no_name.fullmatch(words):
+        is_word = " " not in words
+        if attribute(name).person and is_word and self.rules.no_name.fullmatch(words):
             return False
         if not self.has_capitals:
             return first.lower() not in self.rules.articles
@@ -493,19 +512,27 @@ class _Clause:
 
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _MOST_NAME = 3
+_NEEDS = {"!": "ahead", "<": "past"}
+"""The marks of rows whose words need a day ahead, or a past one."""
 _WITHOUT_KIND = frozenset({"medication"})
 _NUMERIC = frozenset(
     {"age", "date", "figure", "phone", "schedule", "weight", "birthday"}
 )
 _MARK = re.compile(
     r"(?:\b(?:on|in|at|since|from|by|until|till|starting|as of|next|this|ab|am|im|seit|vom|zum|bis)\s+)*"
-    rf"{DATE}(?: on| an)?",
+    rf"{DATE}(?:(?: on| an)\b)?",
     re.IGNORECASE,
 )
 _FROM_DATE = re.compile(
     rf"\b(?:from|starting(?: on| in)?|as of|beginning|ab|vom)\s+(?:dem |der )?{DATE}",
     re.IGNORECASE,
 )
+
+
+def _said(parts: Mapping[str, str | None], name: str) -> str:
+    """Return the words of the first group of a name, such as `v`, `v2`."""
+    groups = (parts[key] for key in parts if key.rstrip("234") == name and parts[key])
+    return next(groups, "") or ""
 
 
 def _with_date_marks(clause: str) -> str:
@@ -532,6 +559,17 @@ def _split(words: str, joins: Collection[str]) -> Iterator[tuple[str, str]]:
             part.append(word)
     if part:
         yield join, " ".join(part)
+
+
+def _up_to(words: str, value: Sequence[str]) -> str:
+    """Return the written words of a value up to its last folded word."""
+    tokens = words.split()
+    ends = [
+        place
+        for place, token in enumerate(tokens, 1)
+        if value and value[-1] in normalise(token)
+    ]
+    return " ".join(tokens[: ends[-1]]).rstrip(",;") if ends else words
 
 
 def _stripped(words: str, articles: Collection[str]) -> str:
@@ -570,6 +608,10 @@ def of_owner(subject: tuple[str, ...], names: Collection[str]) -> tuple[str, ...
     return subject if rest == subject else (USER, *rest)
 
 
+_APOSTROPHE = re.compile(r"^(i)(m|ve) ?\b(?=\W)", re.IGNORECASE)
+"""Contractions without their apostrophe, as in "im late"."""
+
+
 def bare_subject(subject: tuple[str, ...]) -> tuple[str, ...]:
     """Return the subject without its owner, the user: `my dog` is `dog`."""
     return subject[1:] if len(subject) > 1 and subject[0] == USER else subject
@@ -601,8 +643,16 @@ def in_third_person(clause: str, state: State, subject: str, possessive: str) ->
     """
     rules = _rules(state.language)
     text = rules.lead.sub("", clause)
-    if state.elided:
-        text = "{s} " + text[:1].lower() + text[1:]
+    if state.language == "en":
+        if state.elided:
+            be = "am " if text.split()[0].endswith("ing") else ""
+            text = f"I {be}{text[:1].lower()}{text[1:]}"
+        text = third_person_clause(_APOSTROPHE.sub(r"\1'\2", text), subject, possessive)
+    else:
+        if state.elided:
+            text = f"{rules.speaker} {text[:1].lower()}{text[1:]}"
+        for pattern, after in rules.written:
+            text = pattern.sub(after, text)
     for pattern, after in rules.told:
         text = pattern.sub(after, text)
     if not text.startswith("{s}") and subject[:1].isupper() and " " in subject:
@@ -636,8 +686,9 @@ def _state_asked_for(question: str) -> State | None:
         for name, pattern, is_past in rules.asks:
             match = pattern.fullmatch(words)
             parts = match.groupdict() if match else {}
-            told = parts.get("s") or parts.get("s2") or ""
-            subject = asked.subject(told, about_things=attribute(name).thing)
+            subject = asked.subject(
+                _said(parts, "s"), about_things=attribute(name).thing
+            )
             if subject:
                 kind = parts.get("k")
                 attribute_name = f"{name} {kind.lower()}" if kind else name

@@ -39,7 +39,6 @@ from engram.core.language.sentences import (
 )
 from engram.core.language.states import in_context, states
 from engram.core.records import Candidate, Extraction, Relation
-from engram.extraction.rules.assertions import from_clause
 from engram.extraction.rules.clauses import (
     Clause,
     ClauseSpeaker,
@@ -52,7 +51,7 @@ from engram.extraction.rules.people import (
     amid,
     relatives,
 )
-from engram.extraction.rules.statements import LONGEST, RuleStatement
+from engram.extraction.rules.statements import LONGEST, RuleStatement, from_clause
 from engram.extraction.rules.table import (
     pattern_of,
 )

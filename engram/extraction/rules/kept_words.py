@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engram.core.attributes import Attribute
 from engram.core.language.keep_requests import (
     language_of_request,
     requested_parts,
     words_to_keep,
 )
 from engram.core.language.sentences import MASK
-from engram.core.language.states import speaks_of_self
-from engram.extraction.rules.languages import other_languages
 from engram.extraction.rules.objects import (
     bare,
     is_pointing,
@@ -22,11 +21,7 @@ from engram.extraction.rules.people import (
     resolved_pronouns,
 )
 from engram.extraction.rules.statements import RuleStatement, built
-from engram.extraction.rules.table import (
-    REMEMBER,
-    Rule,
-    pattern_of,
-)
+from engram.extraction.rules.table import pattern_of
 from engram.extraction.rules.wording import lowered, reworded
 
 if TYPE_CHECKING:
@@ -72,25 +67,14 @@ def _has_statement(mention: RuleStatement) -> bool:
 def _literal(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement]:
     """Yield a statement in the words of the clause.
 
-    A clause in the first person becomes `the user asks to remember that …`.
+    An English clause in the first person becomes `the user asks to remember that …`.
     """
     raw = bare(clause.text, clause.start, clause.end)
     if not raw or len(raw) > policy.rules_sentence:
         return
-    code = language_of_request(clause.text)
-    language = next(
-        (candidate for candidate in other_languages() if candidate.code == code), None
-    )
-    if code == "en":
-        text = _in_english(clause, raw)
-    elif language is None or (
-        language.plain_start.match(raw)
-        and not (language.first_person.search(raw) or speaks_of_self(raw))
-    ):
-        text = raw
-    else:
-        text = language.keeps.format(s=clause.speaker.name or language.subject, o=raw)
-    yield built(clause, _KEEP, text, policy)
+    if language_of_request(clause.text) == "en":
+        raw = _in_english(clause, raw)
+    yield built(clause, _KEEP, raw, policy)
 
 
 def _in_english(clause: Clause, raw: str) -> str:
@@ -111,4 +95,4 @@ def _in_english(clause: Clause, raw: str) -> str:
 
 
 _FIRST_PERSON_START = pattern_of("mine")
-_KEEP = Rule("remember", "fact", "probable", "open", REMEMBER, "")
+_KEEP = Attribute(sure=False)

@@ -5,23 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engram.core.attributes import Attribute, attribute
 from engram.core.entities import ALIAS
-from engram.core.language import languages
 from engram.core.language.dates import day_in_words
 from engram.core.language.sentences import (
     MASK,
 )
-from engram.extraction.rules.assertions import of_speaker
 from engram.extraction.rules.clauses import Clause, clauses_of
 from engram.extraction.rules.introductions import appositions, introduction
 from engram.extraction.rules.people import (
     RelationHint,
 )
-from engram.extraction.rules.statements import RuleStatement, built, is_speaker_name
-from engram.extraction.rules.table import (
-    REMEMBER,
-    Rule,
+from engram.extraction.rules.statements import (
+    RuleStatement,
+    built,
+    is_speaker_name,
+    of_speaker,
 )
+from engram.extraction.rules.table import SPEAKERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,7 @@ def _further(
 ) -> Iterator[RuleStatement]:
     """Yield the statements of what follows the name: `I'm Priya, 41, from Leeds`."""
     label = sentence.speaker.name
-    subject = languages.texts("extraction", "subject").get(found.code, "the user")
+    subject = SPEAKERS[found.code].subject if found.code in SPEAKERS else "the user"
     for one in appositions(found, sentence.text, sentence.end):
         text = one.template.format(
             s=label or subject, p=sentence.speaker.possessive, o=one.value
@@ -95,20 +96,18 @@ def _naming(
 ) -> RuleStatement:
     """Return the statement of the speaker's name, with its relation."""
     label = clause.speaker.name
-    subject = languages.texts("extraction", "subject").get(found.code, "the user")
+    subject = SPEAKERS[found.code].subject if found.code in SPEAKERS else "the user"
     text = found.template.format(
         s=label or subject, p=clause.speaker.possessive, o=found.name
     )
 
-    rule = _CALLED if found.is_wish else _NAME
+    rule = attribute("nickname" if found.is_wish else "name")
     if not found.is_sure:
-        rule = replace(rule, strength="probable")
+        rule = replace(rule, sure=False)
     hint = RelationHint(label, ALIAS, found.name, ())
     return built(clause, rule, text, policy, hint=hint)
 
 
 _QUESTION_WORDS = 2
 """The most words after an introduction that are not a separate question."""
-_NAME = Rule("name", "fact", "sure", "none", REMEMBER, "")
-_FURTHER = Rule("further", "fact", "probable", "none", REMEMBER, "")
-_CALLED = Rule("call me", "preference", "sure", "none", REMEMBER, "")
+_FURTHER = Attribute(sure=False)

@@ -7,9 +7,11 @@ words name exactly one fitting person or place, and otherwise refuses the statem
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engram.core.language import languages
+from engram.core.language.states import USER
 from engram.extraction.rules.table import (
     NAME,
     TITLED_NAME,
@@ -20,7 +22,7 @@ from engram.extraction.rules.table import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from engram.extraction.rules.table import Rule
+    from engram.core.language.states import State
 
 _NAMED = pattern_with_case("named")
 
@@ -173,52 +175,63 @@ class RelationHint:
 
 
 _LED = re.compile(rf"{NAME}(?: {NAME})?(?!\w)")
-_ANOTHER = pattern_of("names_joined")
 _KIN_OF = pattern_of("kin_of")
 _AGE_OF_KIN = pattern_of("age_of_kin")
 
 
-def relation_hint(
-    rule: Rule, subject: str, speaker: str, words: str, raw: str
-) -> RelationHint | None:
-    """Return the relation in a statement of `rule` if it names both sides (`B1`).
+_RELATIONS = {
+    "home": ("lives_in", "place"),
+    "employer": ("works_at", "org"),
+    "partner": ("partner", "person"),
+    "kin": ("", "person"),
+    "role": ("", "person"),
+}
+"""The relation that a value of an attribute shows, and the type of its object; '' is
+that of the kind, such as `sister`.
+"""
 
-    `subject` is the person it is about, `speaker` the speaker, `words` the words that
-    the rule matched, `raw` the object: `my boss is called Ben` gives
-    `RelationHint(speaker, "boss", "Ben", …)`.
+
+def relation_shown(state: State, person: str, words: str) -> RelationHint | None:
+    """Return the relation that a state shows if both sides are named (`B1`).
+
+    `person` is the subject, '' for the speaker; `words` are those of the clause: `my
+    boss is called Ben` gives `RelationHint("", "boss", "Ben", …)`.
     """
-    if rule.name in {"kinship", "other kin"}:
-        return _kin(speaker, words, subject)
-    if rule.name in {"kin", "kin is", "kin name"}:
-        return _kin(speaker, words, raw)
-    if rule.name == "not any more":
-        ended = _kin(speaker, words, subject)
-        return ended and replace(ended, ended=True)
-    if rule.ends:
-        name = raw or words
-        if not _is_name(name):
-            return None
-        return RelationHint(subject, rule.ends, name, (), ended=True)
-
-    relation = rule.relations.get(words.casefold())
-    led = _LED.match(raw)
-    if relation is None or led is None or not _is_name(led[0]):
+    name, _, kind = state.attribute.partition(" ")
+    is_own = state.subject == (USER,) or bool(person)
+    led = _LED.match(state.written)
+    if name not in _RELATIONS or not is_own or led is None or not _is_name(led[0]):
         return None
-    if _ANOTHER.match(raw, led.end()):
+    if state.listed:
         return None
-    type_, kind = relation
-    kinds = ((led[0], kind), (subject, "person"))
-    return RelationHint(subject, type_, led[0], kinds if subject else kinds[:1])
+    relation, type_ = _RELATIONS[name]
+    if name == "partner":
+        found = _BOND.search(words)
+        relation = _BONDS.get(found[0].casefold(), found[0]) if found else relation
+    relation = relation or _relation_of(kind)
+    kinds = ((led[0], type_), *(((person, "person"),) if person else ()))
+    return RelationHint(person, relation.casefold(), led[0], kinds, ended=state.over)
 
 
-def _kin(speaker: str, words: str, name: str) -> RelationHint | None:
+_BOND = pattern_of("bond")
+_BONDS = {"married": "spouse", "engaged": "fiance", "dating": "partner"}
+
+
+def _relation_of(kind: str) -> str:
+    """Return the English name of a relation, without words such as `older`."""
+    bare_kind = _AGE_OF_KIN.sub("", kind.casefold())
+    return languages.all_pairs("rules", "kin").get(bare_kind, bare_kind)
+
+
+def kinship_hint(speaker: str, kin: str, name: str) -> RelationHint | None:
     """Return a relation to the speaker; None for animals and for several people."""
-    match = _KIN_OF.fullmatch(words)
-    if match is None or _is_many(match["kin"]) or not _is_name(name):
+    match = _KIN_OF.fullmatch(kin)
+    kind = match["kin"] if match else kin
+    relation = _relation_of(kind)
+    is_kin = match is not None or relation != kind.casefold()
+    if not is_kin or _is_many(kind) or not _is_name(name):
         return None
-    return RelationHint(
-        speaker, _AGE_OF_KIN.sub("", match["kin"].casefold()), name, ((name, "person"),)
-    )
+    return RelationHint(speaker, relation, name, ((name, "person"),))
 
 
 def _is_name(name: str) -> bool:

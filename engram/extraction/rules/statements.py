@@ -1,49 +1,66 @@
-"""Statements from clauses: the filled template of a rule, with dates and evidence."""
+"""Statements from clauses: what the rule table reads, told in the third person.
+
+A clause gives one statement, with its dates, its evidence and the relation that it
+shows (rows X2, B1, X14). It is refused if it addresses the listener, points to
+something outside it, or lacks the day that its rule needs.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from engram.core.attributes import Attribute, attribute
 from engram.core.categories import category_of
 from engram.core.entities import OWNER, relation_label
+from engram.core.language.date_display import in_figures
 from engram.core.language.dates import day_in_words
 from engram.core.language.entity_names import animals
+from engram.core.language.keep_requests import after_request
 from engram.core.language.sentences import (
-    conjugated,
+    MASK,
+    clauses,
+    is_doubtful,
+    sentences,
     third_person,
 )
+from engram.core.language.states import USER, in_third_person, of_clause
+from engram.core.language.wishes import wish_statement
 from engram.core.records import Candidate, Relation
 from engram.extraction.rules.objects import (
     bare,
-    fits,
-    is_apart,
     is_pointing,
+    is_shown,
     is_untied,
     is_whole,
-    shortened,
 )
 from engram.extraction.rules.people import (
+    NamedSubject,
     RelationHint,
+    kinship_hint,
+    leading_person,
+    name_given,
     names,
-    relation_hint,
+    people_mentioned,
+    person_meant,
+    relation_shown,
     resolved_pronouns,
 )
-from engram.extraction.rules.table import (
-    REMEMBER,
-    Rule,
-    pattern_of,
-)
-from engram.extraction.rules.wording import lowered, reworded, tidy
+from engram.extraction.rules.table import NAME, SPEAKERS, pattern_of, pattern_with_case
+from engram.extraction.rules.wording import tidy, with_dates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
+    from engram.core.language.states import State
     from engram.core.policy import ExtractionPolicy
     from engram.core.records import Interval
     from engram.extraction.rules.clauses import Clause, ClauseSpeaker
+
+LONGEST = 200
+"""The most characters of a statement, which is also the title of a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,156 +77,409 @@ class RuleStatement:
     is_mention: bool = False
 
 
+def from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement]:
+    """Yield the statements of one clause."""
+    if clause.speaker.to_bot:
+        start = after_request(clause.text, clause.start, clause.end)
+        clause = replace(clause, start=clause.start if start is None else start)
+    if MASK in clause.words or is_doubtful(clause.words):
+        return
+
+    found = [
+        statement
+        for part, person in _parts(clause)
+        for statement in _of_part(part, person, policy)
+    ]
+    yield from found or _wish(clause, policy) or _naming(clause, policy)
+
+    if not clause.is_task:
+        for person in people_mentioned(clause.text, clause.start, clause.end):
+            yield _kinship(clause, person, policy)
+
+
+def of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
+    """Return the statement of a speaker about themselves, if any."""
+    return list(_of_part(clause, None, policy))
+
+
 def is_speaker_name(name: str, speaker: ClauseSpeaker) -> bool:
     """Return whether the label of the speaker has each word of a name."""
     return set(name.casefold().split()) <= set(speaker.name.casefold().split())
 
 
-SPEAKS_OF_SELF = pattern_of("speaks_of_self")
-
-
-def read_by_rule(
-    clause: Clause,
-    rule: Rule,
-    match: re.Match[str],
-    policy: ExtractionPolicy,
-    other_name: str,
-) -> RuleStatement | None:
-    """Return the statement of a clause whose beginning a rule matched, or None.
-
-    The rest of the clause must be an object of the kind that the rule requires.
-    """
-    place, when = match.end(), clause.when()
-    raw = shortened(rule.object_kind, bare(clause.text, place, clause.end))
-    if not _is_usable(clause, rule, raw, place, when):
-        return None
-    if other_name and SPEAKS_OF_SELF.search(raw):
-        return None
-    object_ = _object(clause, raw, place)
-    if object_ is None:
-        return None
-
-    words = {name: match.groupdict().get(name) or "" for name in "vwx"}
-    text = _filled(rule, clause, words, object_, other_name)
-    if rule.as_of and when is None:
-        text += f" (as of {day_in_words(clause.turn.occurred_at)})"
-    if len(text) >= LONGEST:
-        return None
-
-    hint = relation_hint(
-        rule,
-        other_name or clause.speaker.name,
-        clause.speaker.name,
-        words["w"] or words["x"],
-        raw,
-    )
-    return built(clause, rule, text, policy, other_name, hint)
-
-
-def _is_usable(
-    clause: Clause, rule: Rule, raw: str, place: int, when: Interval | None
-) -> bool:
-    """Return whether a rule's object is whole and fits it, with all dates.
-
-    `place` is the position of the object. No date of the clause may be outside of it.
-    """
-    if not is_whole(raw) or not _fits(rule, raw, when, clause):
-        return False
-    if when and category_of(rule.category).promise:
-        raw = _DOES_IT.sub(lambda found: "x" * len(found.group()), raw)
-    is_annual = _ANNUAL.search(clause.words) is not None
-    return not is_untied(raw, place, clause.dates, is_annual=is_annual)
-
-
-def _object(clause: Clause, raw: str, place: int) -> str | None:
-    """Return the object in the third person with its dates and pronouns resolved.
-
-    None if a pronoun in it refers to no named person.
-    """
-    names_meant = resolved_pronouns(
-        raw,
-        clause.text[clause.start : place],
-        clause.text[clause.before : clause.start],
-    )
-    if names_meant is None:
-        return None
-
-    text = reworded(raw, place, clause.dates, clause.turn.occurred_at)
-    for pronoun, name in names_meant.items():
-        text = re.sub(rf"\b{pronoun}\b", name, text)
-    if clause.lead is None or clause.dates:
-        return text
-    return (
-        f"{text} ({clause.lead.words})"
-        if is_apart(text)
-        else f"{text} {clause.lead.words}"
-    )
-
-
-def _filled(
-    rule: Rule, clause: Clause, words: Mapping[str, str], object_: str, other_name: str
-) -> str:
-    """Return the template of a rule with subject, matched words and object."""
-    x = words["x"]
-    return rule.template.format(
-        s=other_name or clause.speaker.name or "the user",
-        p=clause.speaker.possessive,
-        v=conjugated(words["v"]) if words["v"] else "",
-        w=third_person(lowered(words["w"])),
-        x=third_person(lowered(x) if x.casefold().startswith("my ") else x),
-        o=object_,
-    )
-
-
-_ANNUAL = pattern_of("annual")
-_DOES_IT = pattern_of("does_it")
-LONGEST = 200
-"""The most characters of a statement, which is also the title of a note."""
-
-
 def built(
     clause: Clause,
-    rule: Rule,
+    row: Attribute,
     text: str,
     policy: ExtractionPolicy,
-    other_name: str = "",
+    name: str = "",
     hint: RelationHint | None = None,
 ) -> RuleStatement:
-    """Return a statement with its evidence, dates, confidence and relation."""
-    share = {"sure": 1.0, "probable": policy.rules_probable, "weak": policy.rules_weak}[
-        rule.strength
-    ]
-    category = category_of(rule.category)
+    """Return a statement with its evidence, dates, confidence and relation.
+
+    `row` gives its category and tags, `name` the person it is about, if not the
+    speaker.
+    """
+    category = category_of(row.category)
     is_correction = clause.corrects and category.correctable
+    share = 1.0 if row.sure else policy.rules_probable
     text = tidy(text)
     of_animals = dict.fromkeys(animals(text), "animal")
-    about = (*_people(clause, rule, other_name), *of_animals)
+    about = [name]
+    if not name or clause.speaker.possessive in text:
+        about.append(clause.speaker.name)
+    if category.relates_people and hint is None:
+        about += names(clause.words)
+    elif hint:
+        about.append(hint.object)
+    about += of_animals
     candidate = Candidate(
         text=text,
-        category="correction" if is_correction else rule.category,
+        category="correction" if is_correction else row.category,
         confidence=round(policy.rules_confidence * share * clause.speaker.share, 4),
         turn_id=clause.turn.id,
         quote=clause.turn.text[clause.start : clause.end].rstrip(" .!,;"),
         about=tuple(dict.fromkeys(filter(None, about)))[: policy.max_entities],
-        tags=rule.tags,
-        when=clause.when() if _is_dated(rule) else None,
+        tags=row.tags,
+        when=clause.when(),
     )
     if hint is None:
         return RuleStatement(candidate, types=of_animals)
-    # `My sister Anna has lived here since 2019`: a time of the life, not of the kinship
-    when = clause.when() if rule is not KINSHIP else None
-    relation = _relation(candidate, hint, when, clause.turn.occurred_at)
+    relation = _relation(candidate, hint, clause.when(), clause.turn.occurred_at)
     return RuleStatement(candidate, relation, {**dict(hint.kinds), **of_animals})
 
 
-def _people(clause: Clause, rule: Rule, other_name: str) -> tuple[str, ...]:
-    """Return the names of the people that a statement is about, '' for the owner."""
-    subjects = [other_name]
-    if "{p}" in rule.template or not other_name:
-        subjects.append(clause.speaker.name)
-    if category_of(rule.category).relates_people and rule is not KINSHIP:
-        subjects += names(clause.words)
-    return tuple(subjects)
+# -- what a clause says ----------------------------------------------------------------
+
+
+def _parts(clause: Clause) -> Iterator[tuple[Clause, NamedSubject | None]]:
+    """Yield the clause with the person whom it is about, split at `and` with a verb.
+
+    `Anna is a dentist and lives in Porto` has two parts.
+    """
+    person = leading_person(clause.text, clause.start, clause.end) or _pronoun(clause)
+    if person is None or (not person.kin and _is_of_speaker(clause)):
+        for start, end in _joined_statements(clause):
+            yield _cut(clause, start, end), None
+        return
+    is_ours = person.kin or _is_known(person, clause)
+    if clause.is_task or not (
+        is_ours or _SPEAKS_OF_SELF.search(clause.text + clause.earlier)
+    ):
+        return
+    start = clause.start
+    for match in _AND_ALSO.finditer(clause.text, person.end, clause.end):
+        yield _cut(clause, start, match.start()), person
+        start = match.end()
+    yield _cut(clause, start, clause.end), person
+
+
+def _joined_statements(clause: Clause) -> Iterator[tuple[int, int]]:
+    """Yield the spans between words such as `and` where both sides say something."""
+    start = clause.start
+    for match in _AND.finditer(clause.text, clause.start, clause.end):
+        before, after = clause.text[start : match.start()], clause.text[match.end() :]
+        after = after[: clause.end - match.end()]
+        if of_clause(before, (USER,)) and of_clause(after, (USER,)):
+            yield start, match.start()
+            start = match.end()
+    yield start, clause.end
+
+
+_AND = re.compile(r"\s(?:and|und)\s", re.IGNORECASE)
+
+
+def _is_of_speaker(clause: Clause) -> bool:
+    """Return whether a clause that begins with a capital is about the speaker."""
+    given = of_clause(clause.words, opens=_opens_sentence(clause))
+    return any(state.subject == (USER,) for state in given)
+
+
+def _is_known(person: NamedSubject, clause: Clause) -> bool:
+    return person.is_known or person.name in clause.speaker.known
+
+
+def _cut(clause: Clause, start: int, end: int) -> Clause:
+    dates = tuple(
+        date for date in clause.dates if start <= date.start and date.end <= end
+    )
+    return replace(clause, start=start, end=end, dates=dates)
+
+
+def _of_part(
+    clause: Clause, person: NamedSubject | None, policy: ExtractionPolicy
+) -> Iterator[RuleStatement]:
+    """Yield the statement of a clause, after the kinship of the person it names."""
+    if clause.is_task or len(clause.words) >= LONGEST:
+        return
+    if person and person.kin and clause.start <= person.end:
+        yield _kinship(clause, person, policy)
+
+    if aside := _ASIDE.search(clause.text, clause.start, clause.end):
+        clause = _cut(clause, clause.start, aside.start())
+    start = person.end if person and person.end > clause.start else clause.start
+    raw = bare(clause.text, start, clause.end)
+    words = _after_name(person, raw)
+    elided = (USER,) if not person and _continues(clause, raw) else ()
+    given = of_clause(words, elided, opens=_opens_sentence(clause))
+    if person and not (person.kin or _is_known(person, clause)):  # it may be a brand
+        given = tuple(one for one in given if attribute(one.attribute).sure)
+    state = next((one for one in given if _is_usable(one, raw, start, clause)), None)
+    if state is None:
+        return
+    if attribute(state.attribute).named and not state.listed:
+        cut = _AFTER_NAME.search(raw)  # "I live in Gothenburg and laugh at the stairs"
+        raw = raw[: cut.start()] if cut else raw
+        clause = _cut(clause, clause.start, start + len(raw))
+        words = _after_name(person, raw)
+    if relative := _relative_named(words, state):
+        yield _kinship_in_language(clause, relative, state, policy)
+        person = NamedSubject(relative["name"], "", start, is_known=True)
+        words = words[relative.start("name") :]
+    text = _told(words, raw, start, state, clause, person)
+    if not text or len(text) >= LONGEST:
+        return
+    hint = relation_shown(state, person.name if person else clause.speaker.name, words)
+    name = person.name if person else ""
+    yield built(clause, _row_of(state, clause), text, policy, name, hint)
+
+
+def _continues(clause: Clause, raw: str) -> bool:
+    """Return whether a clause without a subject goes on about the speaker.
+
+    That is after `and`, if the words before it say something of them too.
+    """
+    joined = _AND_BEFORE.search(clause.text, 0, clause.start)
+    if joined is None or _FINITE.search(raw):
+        return False
+    begun = [at for at, end in sentences(clause.text) if at <= clause.start < end]
+    before = clause.text[begun[0] if begun else 0 : joined.start()]
+    last = [before[first:end] for first, end in clauses(before, 0, len(before))][-1:]
+    said = of_clause(last[0], opens=True) if last else ()
+    return any(one.subject == (USER,) and attribute(one.attribute).slot for one in said)
+
+
+_AND_BEFORE = re.compile(r",?\s(?:and|und)\s+$", re.IGNORECASE)
+
+
+def _is_usable(state: State, raw: str, start: int, clause: Clause) -> bool:
+    """Return whether the words are whole, and have the day that their rule needs."""
+    row = attribute(state.attribute)
+    if state.attribute == "name":
+        return False  # an introduction, which `own_names` reads
+    if state.attribute == "reminder" and not clause.speaker.to_bot:
+        return False
+    if row.person and state.written and is_speaker_name(state.written, clause.speaker):
+        return False
+    if category_of(row.category).taste and (
+        is_pointing(state.written) or is_shown(raw, state.written)
+    ):
+        return False
+    return (
+        is_whole(raw, state.language)
+        and _has_its_day(state, row, clause)
+        and not (row.name == "duty" and _HABITUAL.search(raw))
+        and not _is_untied(row, raw, start, clause)
+    )
+
+
+def _has_its_day(state: State, row: Attribute, clause: Clause) -> bool:
+    """Return whether a clause names the day that its rule needs, and no past promise."""
+    when, said_at = clause.when(), clause.turn.occurred_at
+    if state.needs == "ahead":
+        return when is not None and when.end > said_at
+    if state.needs == "past":
+        return when is not None and when.start <= said_at
+    is_over = when is not None and when.end <= said_at
+    return not (is_over and category_of(row.category).promise)
+
+
+def _is_untied(row: Attribute, raw: str, start: int, clause: Clause) -> bool:
+    """Return whether the words after the subject refer to something outside them."""
+    subject = _SPEAKER.match(raw)
+    after = subject.end() if subject else 0
+    rest = raw[after:]
+    if category_of(row.category).promise and clause.when():  # "I'll send it by Monday"
+        rest = _DOES_IT.sub(lambda found: "x" * len(found.group()), rest)
+    is_annual = row.name == "birthday"
+    return is_untied(rest, start + after, clause.dates, is_annual=is_annual)
+
+
+def _row_of(state: State, clause: Clause) -> Attribute:
+    """Return the row of a state; an event with a day ahead is planned for it."""
+    row = attribute(state.attribute)
+    when = clause.when()
+    is_ahead = when is not None and when.end > clause.turn.occurred_at
+    if row.name == "date" and state.value and is_ahead:
+        return replace(row, category="commitment")
+    if category_of(row.category).promise and state.subject != (USER,):
+        return replace(row, category="moment")  # what others plan is no promise
+    return row
+
+
+def _told(
+    words: str,
+    raw: str,
+    start: int,
+    state: State,
+    clause: Clause,
+    person: NamedSubject | None,
+) -> str:
+    """Return a clause in the third person with its dates, or ''."""
+    if state.language == "en":
+        return _told_in_english(raw, start, state, clause, person)
+    of_language, name = SPEAKERS[state.language], clause.speaker.name
+    subject = name or of_language.subject
+    if state.attribute == "reminder":
+        told = of_language.reminded.format(s=subject, v=_to_remind_of(raw).strip(" ,"))
+    elif person:
+        told = words
+    else:
+        told = in_third_person(words, state, subject, of_language.possessive(name))
+    when = clause.when()
+    is_promise = category_of(attribute(state.attribute).category).promise
+    return f"{told} ({in_figures(when)})" if told and when and is_promise else told
+
+
+def _told_in_english(
+    raw: str, start: int, state: State, clause: Clause, person: NamedSubject | None
+) -> str:
+    """Return an English clause in the third person, with dates and pronouns resolved."""
+    of_language, name = SPEAKERS["en"], clause.speaker.name
+    subject = name or of_language.subject
+    meant = resolved_pronouns(
+        raw, person.name if person else "", clause.text[clause.before : clause.start]
+    )
+    if meant is None:
+        return ""
+    dated = with_dates(raw, start, clause.dates)
+    for pronoun, referent in meant.items():
+        dated = re.sub(rf"\b{pronoun}\b", referent, dated)
+    if state.attribute == "reminder":
+        wish = third_person(_to_remind_of(dated)).strip(" ,")
+        told = of_language.reminded.format(s=subject, v=wish)
+    else:
+        if attribute(state.attribute).slot:  # "we live in Graz" is about the user too
+            dated = _WE.sub("I", dated)
+        told = in_third_person(
+            _after_name(person, dated), state, subject, of_language.possessive(name)
+        )
+    if told and clause.lead and not clause.dates:
+        told = f"{told} {clause.lead.words}"
+    if told and state.attribute in _CHANGING and clause.when() is None:
+        told = f"{told} (as of {day_in_words(clause.turn.occurred_at)})"
+    return told
+
+
+def _to_remind_of(words: str) -> str:
+    """Return what follows the request for a reminder."""
+    asked = _ASKS_REMINDER.search(words)
+    return words[asked.end() :] if asked else words
+
+
+_ASKS_REMINDER = re.compile(
+    r"\b(?:me forget|(?:me )?a reminder|me|mich(?: bitte)?(?: daran)?(?: erinnern)?)\b",
+    re.IGNORECASE,
+)
+_CHANGING = frozenset({"age", "weight"})
+"""Attributes that are true at a date only."""
+
+
+def _after_name(person: NamedSubject | None, rest: str) -> str:
+    """Return the rest of a clause after the name of its person, if it has one."""
+    if person is None:
+        return rest
+    rest = _IS.sub(" is ", rest)
+    return person.name + (rest if rest.startswith("'") else " " + rest.lstrip(" ,"))
+
+
+_WE = re.compile(r"^we\b", re.IGNORECASE)
+_IS = re.compile(r"^'s (?=(?:an?|the|not|in|at|from|called|allergic|\d+)\b)")
+
+
+def _relative_named(words: str, state: State) -> re.Match[str] | None:
+    """Return the relative and the name of a subject such as `meine Schwester Clara`."""
+    is_relative = len(state.subject) == _RELATIVE and state.subject[0] == USER
+    found = _RELATIVE_NAMED.match(words) if is_relative else None
+    return found if state.language != "en" else None
+
+
+_RELATIVE = 3
+_RELATIVE_NAMED = re.compile(rf"(?P<whose>\S+) (?P<kin>\S+) (?P<name>{NAME})")
+
+
+def _kinship_in_language(
+    clause: Clause, relative: re.Match[str], state: State, policy: ExtractionPolicy
+) -> RuleStatement:
+    """Return the name of a relative: `die Schwester der Person heißt Clara`."""
+    of_language, label = SPEAKERS[state.language], clause.speaker.name
+    named = (
+        f"{relative['whose']} {relative['kin']} {of_language.called} {relative['name']}"
+    )
+    text = in_third_person(
+        named, state, label or of_language.subject, of_language.possessive(label)
+    )
+    hint = kinship_hint(label, relative["kin"], relative["name"])
+    timeless = replace(clause, dates=(), lead=None)
+    statement = built(timeless, _KINSHIP, text, policy, relative["name"], hint)
+    return replace(statement, is_mention=True)
+
+
+def _opens_sentence(clause: Clause) -> bool:
+    """Return whether only fillers precede a clause in its sentence.
+
+    "My boss was ill, quit her job" is about the boss.
+    """
+    starts = (
+        start for start, end in sentences(clause.text) if start <= clause.start < end
+    )
+    first = next(clauses(clause.text, next(starts, clause.start), clause.end), None)
+    return first is not None and clause.start < first[1]
+
+
+def _pronoun(clause: Clause) -> NamedSubject | None:
+    """Return the person of a leading `he` or `she`, if it is certain."""
+    match = _HE_OR_SHE.match(clause.text, clause.start, clause.end)
+    name = match and person_meant(
+        match.group(), clause.text[clause.before : clause.start], clause.earlier
+    )
+    if match is None or not name:
+        return None
+    return NamedSubject(name, "", match.end(), is_known=True)
+
+
+def _wish(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
+    """Return the request for a lasting behaviour of the assistant, if any (`C19`)."""
+    rest = len(clause.text.strip()) - len(clause.words)
+    if not clause.speaker.to_bot or (clause.is_task and rest > _FEW_CHARS):
+        return []
+    starts = [at for at, end in sentences(clause.text) if at <= clause.start < end]
+    whole = clause.text[starts[0] : clause.end] if starts else clause.words
+    text = wish_statement(clause.words) or wish_statement(whole)  # "From now on, …"
+    return [built(clause, _WISH, text, policy)] if text else []
+
+
+def _naming(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
+    """Return the name that a clause gives to the relative or animal just mentioned."""
+    naming = name_given(clause.text, clause.before, clause.start, clause.end)
+    if not naming:
+        return []
+    text = f"{clause.speaker.possessive} {naming}"
+    return [built(clause, attribute("family"), text, policy)]
+
+
+def _kinship(
+    clause: Clause, person: NamedSubject, policy: ExtractionPolicy
+) -> RuleStatement:
+    """Return the statement of a person's relation to the speaker: `my sister Anna`."""
+    text = f"{person.name} is {clause.speaker.possessive} {person.kin.lower()}"
+    hint = kinship_hint(clause.speaker.name, person.kin, person.name)
+    # `My sister Anna has lived here since 2019`: a time of the life, not of the kinship
+    timeless = replace(clause, dates=(), lead=None)
+    statement = built(timeless, _KINSHIP, text, policy, person.name, hint)
+    about = dict.fromkeys(filter(None, (person.name, clause.speaker.name)))
+    candidate = replace(statement.candidate, about=tuple(about))
+    return replace(statement, candidate=candidate, is_mention=True)
 
 
 def _relation(
@@ -237,32 +507,16 @@ def _relation(
     )
 
 
-def _is_dated(rule: Rule) -> bool:
-    """Return whether the time in a clause is that of the statement of a rule."""
-    return rule.object_kind != "none" or category_of(rule.category).promise
-
-
-def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
-    """Return whether the object, in its clause, is of the kind for the rule."""
-    if rule.object_kind == "then-i":
-        return _THEN_I.match(clause.text, clause.end) is not None
-    if rule.object_kind == "correction":
-        return bool(raw) and clause.corrects
-    if rule.object_kind == "word":
-        return len(raw.split()) <= 4 and not is_pointing(clause.words)
-    is_own_name = rule.object_kind == "name" and is_speaker_name(raw, clause.speaker)
-    return not is_own_name and fits(
-        rule.object_kind, raw, when, clause.turn.occurred_at
-    )
-
-
-_THEN_I = pattern_of("then_i")
-KINSHIP = Rule(
-    "kinship",
-    "relationship",
-    "sure",
-    "none",
-    REMEMBER,
-    "{s} is {p} {o}",
-    ("relationship",),
-)
+_AFTER_NAME = pattern_with_case("after_name")
+_AND_ALSO = pattern_of("and_also")
+_ASIDE = pattern_of("aside")
+_HABITUAL = pattern_of("habitual")
+_DOES_IT = re.compile(r"\s*\w+ (?:it|this|that)(?= \w)", re.IGNORECASE)
+_FINITE = re.compile(r"\b(?:is|was|are|has|ist|war|hat)\b", re.IGNORECASE)
+_HE_OR_SHE = pattern_of("he_or_she")
+_SPEAKS_OF_SELF = pattern_of("speaks_of_self")
+_SPEAKER = re.compile(r"\s*(?:i|we)(?:['’]\w+)?\b", re.IGNORECASE)
+_FEW_CHARS = 3
+"""The most words besides a wish in a task that is only the wish."""
+_WISH = Attribute(category="preference", tags=("instruction",), sure=False)
+_KINSHIP = attribute("family")
