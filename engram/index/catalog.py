@@ -454,8 +454,8 @@ class Catalog:
         turns, sessions = self._sensitive()
         return sessions | {key.partition("#")[0] for key in turns}
 
-    def _unit(self, kind: str, record: str) -> Unit:
-        return self.with_sensitivity(unpack(kind, record))
+    def _unit(self, kind: str, record: str, reading: str = "") -> Unit:
+        return self.with_sensitivity(unpack(kind, record, reading))
 
     def _sensitive(self) -> tuple[Mapping[str, str], frozenset[str]]:
         """Return the turns that a memory makes highly sensitive, and the sessions.
@@ -492,10 +492,10 @@ class Catalog:
 
     def _read_units(self, keys: Sequence[str]) -> dict[str, Unit]:
         rows = self.database.query(
-            f"SELECT key, kind, record FROM unit WHERE key {_IN_LIST}",  # noqa: S608
+            f"SELECT key, kind, record, reading FROM unit WHERE key {_IN_LIST}",  # noqa: S608
             (json.dumps(keys),),
         )
-        return {key: self._unit(kind, record) for key, kind, record in rows}
+        return {key: self._unit(*row) for key, *row in rows}
 
     def units_at(self, path: str) -> tuple[Unit, ...]:
         """Return the units of the file at `path`."""

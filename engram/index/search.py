@@ -9,11 +9,13 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from engram.core import graph
 from engram.core.language.echo import own_words
 from engram.core.lifecycle import effective_expiry
+from engram.core.reading import read
 from engram.core.records import REMEMBERED, Fact, FiledTurn
 from engram.core.trust import TurnSource
 from engram.core.turn_versions import text_digest
@@ -163,10 +165,13 @@ class Index:
 
     @property
     def lexical(self) -> Bm25Index:
-        """The lexical index, with all waiting turns."""
+        """The lexical index, with all waiting turns, which are read now."""
         if not self._new:
             return self._lexical
         with self._updating:
+            for filed in self._new:
+                reading = read(filed.turn, self.settings.zone)
+                self._waiting[filed.key] = replace(filed, reading=reading)
             return self._with_new()
 
     def _with_new(self) -> Bm25Index:
