@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta
 from operator import mul
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from engram.core.policy import DecayPolicy, Policy
     from engram.core.records import Fact, Usage
 
-_DAY = timedelta(days=1)
+_DAY = 86_400
 _PASSING = frozenset({"working", "episodic"})
 
 
@@ -183,12 +182,9 @@ def _since(row: FadingLaw, fact: Fact, usage: Usage) -> datetime | None:
 def _days(since: datetime | None, now: datetime) -> float:
     """Return the elapsed days, never negative.
 
-    It is computed in UTC, because the difference of two times of one zone ignores clock
-    changes.
+    The difference of two times of one zone would ignore clock changes.
     """
-    return (
-        max(0.0, (now.astimezone(UTC) - since.astimezone(UTC)) / _DAY) if since else 0.0
-    )
+    return max(0.0, (now.timestamp() - since.timestamp()) / _DAY) if since else 0.0
 
 
 def _later(first: datetime | None, second: datetime | None) -> datetime | None:

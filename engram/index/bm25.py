@@ -23,6 +23,7 @@ from engram.core.language.question_forms import states_nothing
 from engram.core.language.words import STOP, words
 from engram.core.policy import LexicalPolicy
 from engram.core.ranking import Parts, Scored
+from engram.core.trust import TurnSource
 from engram.index import scoring
 from engram.index.columns import (
     COLUMNS,
@@ -57,11 +58,11 @@ if TYPE_CHECKING:
     from engram.core.ranking import Question
     from engram.index.columns import Bools, Floats, Ints, Places
 
-VERSION = "12"
+VERSION = "13"
 """Version of the snapshot and of its text analysis; raise it when either changes."""
 
 _FILE = "lexical.bin"
-_CODED = ("kind", "status", "role", "persona", "speaker", "thread")
+_CODED = ("kind", "status", "role", "voice", "persona", "speaker", "thread")
 _TIMES = ("when", "created", "valid_from", "valid_until")
 _NO_NAMES = frozenset(("user", "assistant", "system", "tool", "me", "i", "you"))
 _DEAD_ROWS = 1000
@@ -73,7 +74,8 @@ class IndexedText:
     """The text and the columns of a unit for the index.
 
     Times are in epoch seconds; `persona` '' is global. `thread` is the stem of the
-    session file for turns, '' for other units; `position` orders its turns.
+    session file for turns, '' for other units; `position` orders its turns. `voice` is
+    the caller's role and origin of a turn, `role` that which counts for a question.
     """
 
     key: str
@@ -83,6 +85,7 @@ class IndexedText:
     position: int = 0
     speaker: str = ""
     role: str = ""
+    voice: str = ""
     when: float | None = None
     persona: str = ""
     status: str = "active"
@@ -406,10 +409,8 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def view(self, where: SearchFilter) -> IndexView:
         """Return the units that a question may find, for another kind of search."""
         with self._lock:
-            allowed = np.zeros(self._rows.columns.room, np.bool_)
-            allowed[: self._rows.size] = self._filter.allowed(where)
-            allowed &= ~self._rows.columns["idle"]
-            return IndexView(self._rows, self._rows.columns, self._rows.size, allowed)
+            found = self._filter.findable(where)
+            return IndexView(self._rows, self._rows.columns, self._rows.size, found)
 
     def allowed(self, keys: Iterable[str], where: SearchFilter) -> set[str]:
         """Return those of `keys` that a question may find."""
@@ -439,6 +440,19 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
                     names["speaker"].all[columns["speaker"][row]],
                 )
                 for key, row in rows.items()
+            }
+
+    def voices(self, keys: Iterable[str]) -> dict[str, TurnSource]:
+        """Return role, origin and speaker of those of `keys` that are turns (`D6`)."""
+        with self._lock:
+            columns, names = self._rows.columns, self._names
+            rows = {key: self._rows.by_key[key] for key in keys if key in self}
+            return {
+                key: TurnSource(role, origin, names["speaker"].all[speaker])
+                for key, row in rows.items()
+                for code, speaker in [(columns["voice"][row], columns["speaker"][row])]
+                for role, _, origin in [names["voice"].all[code].partition(" ")]
+                if role
             }
 
     def stems(self, found: list[str], code: str) -> list[str]:

@@ -22,7 +22,7 @@ from engram.core.records import (
     FiledTurn,
     Problem,
 )
-from engram.core.trust import TurnSource, said_by_user
+from engram.core.trust import said_by_user
 from engram.core.turn_versions import base_id
 from engram.errors import ConflictError, NotFoundError
 from engram.index.cache import LookupCache
@@ -110,7 +110,6 @@ class Catalog:
         size = policy.units
         self._units: LookupCache[str, Unit] = LookupCache(database, size)
         self._places: LookupCache[str, tuple[str, str]] = LookupCache(database, size)
-        self._voices: LookupCache[str, TurnSource] = LookupCache(database, size)
         self._evidence: LookupCache[str, list[Fact]] = LookupCache(database, size)
         self._problems: LookupCache[str, list[Problem]] = LookupCache(database, size)
         self._edges: LookupCache[_EdgeKey, list[WeightedEdge]] = LookupCache(
@@ -577,21 +576,6 @@ class Catalog:
                 fix=f"Give more of the id: {keys}.",
             )
         return found[0] if found else None
-
-    def voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
-        """Return role, origin and speaker of the turns with these keys."""
-        return self._voices.get(keys, self._read_voices)
-
-    def _read_voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
-        rows = self.database.query(
-            f"SELECT key, record FROM unit WHERE key {_IN_LIST} AND kind = 'turn'",  # noqa: S608
-            (json.dumps(keys),),
-        )
-        turns = {key: cast("FiledTurn", unpack("turn", row)).turn for key, row in rows}
-        return {
-            key: TurnSource(turn.role, turn.origin, turn.speaker)
-            for key, turn in turns.items()
-        }
 
     def sessions(self, session: str, persona: str | None) -> list[SessionFile]:
         """Return the files of a conversation, oldest first."""

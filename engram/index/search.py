@@ -17,7 +17,6 @@ from engram.core.language.echo import own_words
 from engram.core.lifecycle import effective_expiry
 from engram.core.reading import read
 from engram.core.records import REMEMBERED, Fact, FiledTurn
-from engram.core.trust import TurnSource
 from engram.core.turn_versions import text_digest
 from engram.errors import EngramError, NotFoundError
 from engram.index import hiding
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from engram.core.graph import WeightedEdge
     from engram.core.ranking import VectorMatch
     from engram.core.records import Edge
+    from engram.core.trust import TurnSource
     from engram.index.database import Unit
     from engram.index.diff import Diff
     from engram.index.filters import SearchFilter
@@ -261,14 +261,9 @@ class Index:
         unrecorded = self.catalog.replaced_words(key)
         return self.vault.replaced_words(key) | set(map(text_digest, unrecorded))
 
-    def voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
+    def voices(self, keys: Iterable[str]) -> dict[str, TurnSource]:
         """Return role, origin and speaker of turns, filed or waiting (`D6`)."""
-        waiting = self._waiting_among(keys)
-        voices = self.catalog.voices(keys)
-        for key, filed in waiting.items():
-            turn = filed.turn
-            voices[key] = TurnSource(turn.role, turn.origin, turn.speaker)
-        return voices
+        return self.lexical.voices(keys)
 
     def visible(self, unit: Unit) -> Unit | None:
         """Return the unit without forgotten text, None if nothing is left.
@@ -441,6 +436,7 @@ def _indexed_text(unit: Unit) -> IndexedText:
             speaker=turn.speaker,
             # in a group `I` is not the owner of the memory
             role="" if turn.group and turn.speaker else turn.role,
+            voice=f"{turn.role} {turn.origin}",
             when=turn.occurred_at.timestamp(),
             persona=turn.private_to or "",
         )

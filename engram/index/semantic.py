@@ -71,7 +71,9 @@ class SemanticIndex:
         self.refused: set[int] = set()
         self._rows: weakref.ref[ColumnStore] | None = None
         self._stamp = (0, 0)
-        self._places: Ints = np.zeros(0, np.int32)
+        self._places: Ints = np.zeros((0, 1 + self.policy.sentences), np.int32)
+        self._looked_up = 0  # number of rows whose places are known
+        self._covered = self._places, np.zeros(0, np.bool_), (0, 0)
 
     # -- vectors of units
     # ----------------------------------------------------------------
@@ -79,8 +81,12 @@ class SemanticIndex:
     def coverage(self, lexical: Bm25Index) -> tuple[int, int]:
         """Return the number of units with a vector, and of all units."""
         view = lexical.view(EMBEDDED)
-        have = (self._places_of_rows(view)[:, 0] >= 0) & view.allowed
-        return int(have.sum()), int(view.allowed.sum())
+        places, allowed = self._places_of_rows(view), view.allowed
+        if self._covered[0] is not places or self._covered[1] is not allowed:
+            have = (places[:, 0] >= 0) & allowed
+            counts = int(np.count_nonzero(have)), int(np.count_nonzero(allowed))
+            self._covered = places, allowed, counts
+        return self._covered[2]
 
     def keys_to_embed(self, lexical: Bm25Index) -> Iterator[str]:
         """Return the keys of units without a vector or with a worn one.
@@ -331,18 +337,16 @@ class SemanticIndex:
 
         A row is looked up once; rows without a vector are looked up again.
         """
-        parts = 1 + self.policy.sentences
-        places = np.full((view.columns.room, parts), -1, np.int32)
+        parts, room = 1 + self.policy.sentences, view.columns.room
         with self.vectors.lock:
             stamp = (self.vectors.generation, len(self.vectors))
-            if (
-                self._rows is None
-                or self._rows() is not view.rows
-                or stamp[0] != self._stamp[0]
-            ):
-                self._rows, self._places = weakref.ref(view.rows), places[:0]
-            places[: len(self._places)] = self._places[: len(places)]
-            first = len(self._places) if stamp == self._stamp else 0
+            same_rows = self._rows is not None and self._rows() is view.rows
+            looked_up = self._looked_up if same_rows and stamp[0] == self._stamp[0] else 0
+            first = looked_up if stamp == self._stamp else 0
+            if 0 < view.size <= first and len(self._places) == room:
+                return self._places
+            places = np.full((room, parts), -1, np.int32)
+            places[:looked_up] = self._places[:looked_up]
             gaps = np.flatnonzero(places[: view.size, 0] < 0)
             gaps = gaps[gaps >= first]
             digests = view.columns["digest"][gaps]
@@ -350,8 +354,9 @@ class SemanticIndex:
                 places[gaps, number] = self.vectors.places(
                     (digests + np.uint64(number)).tolist()
                 )
-            if view.size >= len(self._places):
-                self._places, self._stamp = places[: view.size].copy(), stamp
+            if view.size >= looked_up:
+                self._rows, self._looked_up = weakref.ref(view.rows), view.size
+                self._places, self._stamp = places, stamp
         return places
 
     # -- the scale ---------------------------------------------------------------------

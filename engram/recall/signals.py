@@ -45,7 +45,7 @@ def stages_of(
     Outcomes of similar facts (`C30`) are not used, because they are in the action log.
     """
     facts = [unit for unit in units.values() if isinstance(unit, Fact)]
-    voices = index.voices(sorted(formatting.evidence(facts)))
+    voices = index.voices(formatting.evidence(facts))
     policy = settings.policy
 
     stages: dict[str, str] = {}
@@ -115,12 +115,13 @@ def _signals_of(
 def signals_of_unread(
     keys: Iterable[str], settings: Settings
 ) -> dict[str, ranking.UnitSignals]:
-    """Return the signals of turns and notes whose records were not read."""
-    of_turns = _nudge_of_turns(settings)
-    return {
-        key: ranking.UnitSignals(key, nudge=of_turns if "#^" in key else 0.0)
-        for key in keys
-    }
+    """Return the signals of turns and notes whose records were not read.
+
+    All turns share one value without a key, and so do all notes.
+    """
+    of_turn = ranking.UnitSignals("", nudge=_nudge_of_turns(settings))
+    of_note = ranking.UnitSignals("")
+    return {key: of_turn if "#^" in key else of_note for key in keys}
 
 
 def _nudge_of(fact: Fact, stage: str, policy: Policy) -> float:

@@ -58,7 +58,12 @@ def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandi
     for key in units:
         slot = slots.get(key) or ranking.RankedSlot(key, 0.0, {})
         slots[key] = ranking.RankedSlot(
-            key, slot.score + gain, {**slot.parts, "answers": gain}, slot.own + best, 1
+            key,
+            slot.score + gain,
+            {**slot.parts, "answers": gain},
+            slot.own + best,
+            1,
+            slot.nudge,
         )
     ordered = sorted(slots.values(), key=lambda slot: (-slot.score, slot.key))
     return replace(candidates, slots=ordered, units={**candidates.units, **units})

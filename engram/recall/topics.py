@@ -85,7 +85,7 @@ def with_newest_first(
 
 def _is_doubted(slot: RankedSlot) -> bool:
     """Return whether a slot is a stale, archived or disputed memory (`C28`)."""
-    return slot.parts.get("nudge", 0.0) <= _DOUBT
+    return slot.nudge <= _DOUBT
 
 
 _DOUBT = -0.05
