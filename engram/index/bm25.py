@@ -442,6 +442,16 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
                 for key, row in rows.items()
             }
 
+    def not_holding(self, keys: Iterable[str], now: datetime) -> set[str]:
+        """Return those of `keys` that are not active memories, or over by `now`."""
+        with self._lock:
+            known = [key for key in keys if key in self]
+            columns = self._rows.columns
+            rows = np.array([self._rows.by_key[key] for key in known], np.intp)
+            over = columns["valid_until"][rows] <= now.timestamp()
+            over |= columns["status"][rows] != self._names["status"].find("active")
+            return set(compress(known, over.tolist()))
+
     def voices(self, keys: Iterable[str]) -> dict[str, TurnSource]:
         """Return role, origin and speaker of those of `keys` that are turns (`D6`)."""
         with self._lock:
@@ -670,7 +680,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         columns_of_hits = score[best].tolist(), bits, own, fit
         found = zip(self._keys(rows[best]), *columns_of_hits, strict=True)
         hits = tuple(
-            Scored(key, value, Parts(parts, place), matched, own=own, fit=fit)
+            Scored(key, value, Parts(parts, place), matched, None, own, fit)
             for place, (key, value, matched, own, fit) in zip(best, found, strict=True)
         )
         least = score[best[-1]] if len(best) == k else 0.0

@@ -110,8 +110,9 @@ class Catalog:
         size = policy.units
         self._units: LookupCache[str, Unit] = LookupCache(database, size)
         self._places: LookupCache[str, tuple[str, str]] = LookupCache(database, size)
-        self._evidence: LookupCache[str, list[Fact]] = LookupCache(database, size)
+        self._resting: LookupCache[str, list[str]] = LookupCache(database, size)
         self._problems: LookupCache[str, list[Problem]] = LookupCache(database, size)
+        self._faulty: LookupCache[str, frozenset[str]] = LookupCache(database, 1)
         self._edges: LookupCache[_EdgeKey, list[WeightedEdge]] = LookupCache(
             database, size
         )
@@ -298,14 +299,25 @@ class Catalog:
         )
         return [cast("Fact", self._unit("fact", record)) for (record,) in rows]
 
+    def keys_resting_on(self, keys: Sequence[str]) -> dict[str, list[str]]:
+        """Return the keys of the facts of `resting_on`, without reading them."""
+        return self._resting.get(keys, self._read_resting)
+
+    def _read_resting(self, keys: Sequence[str]) -> dict[str, list[str]]:
+        rows = self.database.query(
+            f"SELECT source, key FROM evidence WHERE source {_IN_LIST}",  # noqa: S608
+            (json.dumps(keys),),
+        )
+        found: dict[str, list[str]] = {}
+        for source, key in rows:
+            found.setdefault(source, []).append(key)
+        return found
+
     def resting_on(self, keys: Sequence[str]) -> dict[str, list[Fact]]:
         """Return the facts of any status that rest on these turns or memories, by key.
 
         On a memory rest the conclusions from it, and the questions about it.
         """
-        return self._evidence.get(keys, self._read_evidence)
-
-    def _read_evidence(self, keys: Sequence[str]) -> dict[str, list[Fact]]:
         rows = self.database.query(
             "SELECT source, record FROM evidence JOIN unit USING (key) "
             "WHERE source IN (SELECT value FROM json_each(?)) ORDER BY key",
@@ -673,7 +685,12 @@ class Catalog:
 
     def problems_by_path(self, paths: Collection[str]) -> dict[str, list[Problem]]:
         """Return the problems of these files; files without one are left out."""
-        return self._problems.get(paths, self._read_problems)
+        faulty = self._faulty.get([""], self._read_faulty)[""]
+        return self._problems.get(faulty.intersection(paths), self._read_problems)
+
+    def _read_faulty(self, _keys: Sequence[str]) -> dict[str, frozenset[str]]:
+        """Return the paths of all files with problems, under the only key ''."""
+        return {"": frozenset(self._column("SELECT DISTINCT path FROM problem"))}
 
     def _read_problems(self, paths: Sequence[str]) -> dict[str, list[Problem]]:
         rows = self.database.query(

@@ -113,7 +113,7 @@ def recall(
     if not request.as_of:
         candidates, earlier = with_newest_first(search, candidates)
     first = [slot.key for slot in candidates.slots[: 2 * request.k]]
-    past = {} if request.as_of else past_states(index.catalog, first, request.now)
+    past = {} if request.as_of else past_states(index, first, request.now)
     candidates = _above_what_they_replaced(search, candidates, past)
     past |= _settled_just_now(search, candidates.units.values())
     candidates = _with_agenda(search, candidates)
