@@ -341,7 +341,9 @@ class SemanticIndex:
         with self.vectors.lock:
             stamp = (self.vectors.generation, len(self.vectors))
             same_rows = self._rows is not None and self._rows() is view.rows
-            looked_up = self._looked_up if same_rows and stamp[0] == self._stamp[0] else 0
+            looked_up = (
+                self._looked_up if same_rows and stamp[0] == self._stamp[0] else 0
+            )
             first = looked_up if stamp == self._stamp else 0
             if 0 < view.size <= first and len(self._places) == room:
                 return self._places

@@ -10,7 +10,7 @@ from engram.core import ranking
 from engram.core.language.state_subjects import USER, names_same
 from engram.core.language.states import state_asked_for
 from engram.core.text import normalise
-from engram.recall.visibility import recallable
+from engram.recall.hits import recallable
 
 if TYPE_CHECKING:
     from engram.core.language.states import State
