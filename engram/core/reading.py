@@ -11,6 +11,7 @@ from engram.core.records import FiledTurn, Reading
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import tzinfo
 
     from engram.core.records import Turn
@@ -36,3 +37,16 @@ def adds_words(reading: Reading, statement: str) -> bool:
     """Return whether a turn has a word that the statement extracted from it has not."""
     known = " " + normalise(statement).replace("-", " ")
     return any(f" {stem}" not in known for stem in reading.stems)
+
+
+def with_named_dates(text: str, dates: Sequence[tuple[str, str]]) -> str:
+    """Return `text` with each date of `named_dates` in brackets after its words."""
+    out, place = [], 0
+    for named, date in dates:
+        found = text.find(named, place)
+        if found < 0:
+            continue
+        end = found + len(named)
+        out += [text[place:end], f" ({date})"]
+        place = end
+    return "".join([*out, text[place:]])

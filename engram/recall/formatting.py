@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engram.core import ranking, trust
-from engram.core.language.date_display import with_named_dates
 from engram.core.personas import display_persona
-from engram.core.reading import adds_words, reading_of
+from engram.core.reading import adds_words, reading_of, with_named_dates
 from engram.core.records import HIGH, Fact, FiledTurn, SearchHit
 from engram.core.sessions import EPISODES
 from engram.vault import facts

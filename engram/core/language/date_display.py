@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from engram.core.language.dates import has_time_expression, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from engram.core.records import Interval
@@ -55,16 +54,3 @@ def named_dates(text: str, when: datetime) -> tuple[tuple[str, str], ...]:
         for words, date in found
         if not _FULL.search(words) and date not in beginning
     )
-
-
-def with_named_dates(text: str, dates: Sequence[tuple[str, str]]) -> str:
-    """Return `text` with each date of `named_dates` in brackets after its words."""
-    out, place = [], 0
-    for words, date in dates:
-        found = text.find(words, place)
-        if found < 0:
-            continue
-        end = found + len(words)
-        out += [text[place:end], f" ({date})"]
-        place = end
-    return "".join([*out, text[place:]])
