@@ -67,13 +67,12 @@ LAWS: Mapping[str, FadingLaw] = MappingProxyType(
             layers=_PASSING,
             uses_policy_curve=True,
         ),
-        "staleness": FadingLaw("touch", "confidence_days", strength="stability"),
     }
 )
 """The fading values by name.
 
-They are confidence (seed A), salience (seed B), retention (seed D), and staleness,
-which lowers the rank of lasting memories.
+They are confidence (seed A), which also lowers the rank of lasting memories, salience
+(seed B) and retention (seed D).
 """
 
 
@@ -255,7 +254,7 @@ def heat_inputs(
         else max(
             0.0,
             1
-            - _days(_since(LAWS["staleness"], fact, usage), now) / limits.recency_days,
+            - _days(_since(LAWS["confidence"], fact, usage), now) / limits.recency_days,
         ),
         1.0 if fact.pinned else fact.importance,
         (min(1.0, max(-1.0, feedback)) + 1) / 2,
@@ -296,7 +295,7 @@ def decay_score(
     """
     if layer_of(fact) in _PASSING:
         return 1 - retention(fact, usage, now, trust, policy)
-    return 1 - remaining_share("staleness", fact, usage, now, trust, policy)
+    return 1 - remaining_share("confidence", fact, usage, now, trust, policy)
 
 
 def vitals(

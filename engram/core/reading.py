@@ -8,7 +8,6 @@ from engram.core.language.date_display import named_dates
 from engram.core.language.words import content, words
 from engram.core.planted import recallable_text
 from engram.core.records import FiledTurn, Reading
-from engram.core.text import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 
 _STEM = 5
 """Letters that two forms of a word share."""
+_BLANKS = str.maketrans(dict.fromkeys("-–—/(\"“„«'‘¿¡\n", " "))
+"""Signs before a word."""
 
 
 def read(turn: Turn, zone: tzinfo) -> Reading:
@@ -35,7 +36,7 @@ def reading_of(filed: FiledTurn, zone: tzinfo) -> Reading:
 
 def adds_words(reading: Reading, statement: str) -> bool:
     """Return whether a turn has a word that the statement extracted from it has not."""
-    known = " " + normalise(statement).replace("-", " ")
+    known = f" {statement.casefold().translate(_BLANKS)}"
     return any(f" {stem}" not in known for stem in reading.stems)
 
 
