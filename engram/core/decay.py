@@ -320,7 +320,7 @@ def vitals(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StageVitals:
     """The vitals that decide the stage, each computed on first access.
 

@@ -586,7 +586,7 @@ class Trace:
     persona: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that would triple the time to create the hits
 class SearchHit:
     """A recalled unit with its evidence and the parts of its score (row X4).
 

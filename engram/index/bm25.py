@@ -455,15 +455,21 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def voices(self, keys: Iterable[str]) -> dict[str, TurnSource]:
         """Return role, origin and speaker of those of `keys` that are turns (`D6`)."""
         with self._lock:
-            columns, names = self._rows.columns, self._names
-            rows = {key: self._rows.by_key[key] for key in keys if key in self}
-            return {
-                key: TurnSource(role, origin, names["speaker"].all[speaker])
-                for key, row in rows.items()
-                for code, speaker in [(columns["voice"][row], columns["speaker"][row])]
-                for role, _, origin in [names["voice"].all[code].partition(" ")]
-                if role
-            }
+            known = [key for key in keys if key in self]
+            rows = np.array([self._rows.by_key[key] for key in known], np.intp)
+            voice, speaker = (
+                self._rows.columns[name][rows].tolist() for name in ("voice", "speaker")
+            )
+            codes = list(zip(voice, speaker, strict=True))
+            sources = {code: self._source(*code) for code in set(codes)}
+            found = zip(known, map(sources.get, codes), strict=True)
+            return {key: source for key, source in found if source}
+
+    def _source(self, voice: int, speaker: int) -> TurnSource | None:
+        """Return the source with these codes, None for a unit that is no turn."""
+        role, _, origin = self._names["voice"].all[voice].partition(" ")
+        speaker_name = self._names["speaker"].all[speaker]
+        return TurnSource(role, origin, speaker_name) if role else None
 
     def stems(self, found: list[str], code: str) -> list[str]:
         """Return the stems of words in a language. Thread-safe."""
