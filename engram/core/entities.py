@@ -330,25 +330,6 @@ def lifetime_end(
     return stated_at + timedelta(days=days[lifetime]) if lifetime in days else None
 
 
-def outdated_reason(
-    described: datetime | None,
-    filed: Iterable[datetime],
-    edited: datetime | None = None,
-) -> str | None:
-    """Return why an entity's description of the time `described` is outdated, or None.
-
-    `filed` are the creation times of the facts about the entity, `edited` is the last
-    edit of its note by another writer (`B12`). The result is computed from the notes,
-    so it cannot become inconsistent.
-    """
-    latest = max(filed, default=None)
-    if latest and (described is None or latest > described):
-        return "newer facts exist"
-    return (
-        "its note was edited" if edited and described and edited > described else None
-    )
-
-
 def _is_punctuation(sign: str) -> bool:
     return sign != "#" and unicodedata.category(sign)[0] == "P"
 

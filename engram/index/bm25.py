@@ -415,11 +415,13 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def allowed(self, keys: Iterable[str], where: SearchFilter) -> set[str]:
         """Return those of `keys` that a question may find."""
         with self._lock:
-            known = [key for key in keys if key in self._rows.by_key]
-            may = self._filter.allowed(where)[
-                np.array([self._rows.by_key[key] for key in known], np.intp)
-            ]
-            return set(compress(known, may.tolist()))
+            known, rows = self._known(keys)
+            return set(compress(known, self._filter.allowed(where)[rows].tolist()))
+
+    def _known(self, keys: Iterable[str]) -> tuple[list[str], Places]:
+        """Return those of `keys` that are in the index, and their rows."""
+        known = [key for key in keys if key in self]
+        return known, np.array([self._rows.by_key[key] for key in known], np.intp)
 
     def of_kind(self, kind: str, keys: Sequence[str]) -> set[str]:
         """Return those of `keys` that are units of this kind."""
@@ -432,22 +434,20 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """Return when and by whom each of `keys` was told; unknown keys are left out."""
         with self._lock:
             columns, names = self._rows.columns, self._names
-            rows = {key: self._rows.by_key[key] for key in keys if key in self}
+            known, rows = self._known(keys)
             return {
                 key: UnitOrigin(
                     float(np.nan_to_num(columns["when"][row])),
                     names["role"].all[columns["role"][row]],
                     names["speaker"].all[columns["speaker"][row]],
                 )
-                for key, row in rows.items()
+                for key, row in zip(known, rows, strict=True)
             }
 
     def not_holding(self, keys: Iterable[str], now: datetime) -> set[str]:
         """Return those of `keys` that are not active memories, or over by `now`."""
         with self._lock:
-            known = [key for key in keys if key in self]
-            columns = self._rows.columns
-            rows = np.array([self._rows.by_key[key] for key in known], np.intp)
+            columns, (known, rows) = self._rows.columns, self._known(keys)
             over = columns["valid_until"][rows] <= now.timestamp()
             over |= columns["status"][rows] != self._names["status"].find("active")
             return set(compress(known, over.tolist()))
@@ -455,8 +455,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def voices(self, keys: Iterable[str]) -> dict[str, TurnSource]:
         """Return role, origin and speaker of those of `keys` that are turns (`D6`)."""
         with self._lock:
-            known = [key for key in keys if key in self]
-            rows = np.array([self._rows.by_key[key] for key in known], np.intp)
+            known, rows = self._known(keys)
             voice, speaker = (
                 self._rows.columns[name][rows].tolist() for name in ("voice", "speaker")
             )

@@ -299,34 +299,21 @@ class Catalog:
         )
         return [cast("Fact", self._unit("fact", record)) for (record,) in rows]
 
-    def keys_resting_on(self, keys: Sequence[str]) -> dict[str, list[str]]:
-        """Return the keys of the facts of `resting_on`, without reading them."""
+    def resting_on(self, keys: Sequence[str]) -> dict[str, list[str]]:
+        """Return the ids of the facts that rest on these turns or memories, by key.
+
+        On a memory rest the conclusions from it, and the questions about it.
+        """
         return self._resting.get(keys, self._read_resting)
 
     def _read_resting(self, keys: Sequence[str]) -> dict[str, list[str]]:
         rows = self.database.query(
-            f"SELECT source, key FROM evidence WHERE source {_IN_LIST}",  # noqa: S608
+            f"SELECT source, key FROM evidence WHERE source {_IN_LIST} ORDER BY key",  # noqa: S608
             (json.dumps(keys),),
         )
         found: dict[str, list[str]] = {}
         for source, key in rows:
             found.setdefault(source, []).append(key)
-        return found
-
-    def resting_on(self, keys: Sequence[str]) -> dict[str, list[Fact]]:
-        """Return the facts of any status that rest on these turns or memories, by key.
-
-        On a memory rest the conclusions from it, and the questions about it.
-        """
-        rows = self.database.query(
-            "SELECT source, record FROM evidence JOIN unit USING (key) "
-            "WHERE source IN (SELECT value FROM json_each(?)) ORDER BY key",
-            (json.dumps(keys),),
-        )
-        found: dict[str, list[Fact]] = {}
-        for source, record in rows:
-            fact = cast("Fact", self._unit("fact", record))
-            found.setdefault(source, []).append(fact)
         return found
 
     def in_slot(self, attribute: str) -> list[tuple[str, str]]:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from engram.core.graph import WeightedEdge
     from engram.core.ranking import VectorMatch
     from engram.core.records import Edge
-    from engram.core.trust import TurnSource
     from engram.index.database import Unit
     from engram.index.diff import Diff
     from engram.index.filters import SearchFilter
@@ -219,7 +218,8 @@ class Index:
 
     def units(self, keys: Sequence[str]) -> dict[str, Unit]:
         """Return the units with these keys, filed or waiting, in that order."""
-        waiting = self._waiting_among(keys)
+        # before the catalogue, so that a turn filed in between is not missed
+        waiting = {key: filed for key in keys if (filed := self._waiting.get(key))}
         found = self.catalog.units(keys) | waiting
         return {key: found[key] for key in keys if key in found}
 
@@ -261,10 +261,6 @@ class Index:
         unrecorded = self.catalog.replaced_words(key)
         return self.vault.replaced_words(key) | set(map(text_digest, unrecorded))
 
-    def voices(self, keys: Iterable[str]) -> dict[str, TurnSource]:
-        """Return role, origin and speaker of turns, filed or waiting (`D6`)."""
-        return self.lexical.voices(keys)
-
     def visible(self, unit: Unit) -> Unit | None:
         """Return the unit without forgotten text, None if nothing is left.
 
@@ -272,19 +268,14 @@ class Index:
         """
         if isinstance(unit, FiledTurn) and unit.key in self.tombstones.keys:
             return None
-        return hiding.without_forgotten(unit, self.tombstones.forgotten, self.voices)
+        return hiding.without_forgotten(
+            unit, self.tombstones.forgotten, self.lexical.voices
+        )
 
     def waiting(self) -> list[FiledTurn]:
         """Return the turns that wait for their file."""
         with self._updating:
             return list(self._waiting.values())
-
-    def _waiting_among(self, keys: Sequence[str]) -> dict[str, FiledTurn]:
-        """Return the waiting turns with these keys.
-
-        Call it before the catalogue, so that a turn filed in between is not missed.
-        """
-        return {key: filed for key in keys if (filed := self._waiting.get(key))}
 
     def current(
         self, unit: Unit, place: tuple[str, str], files: dict[str, CurrentFile]

@@ -73,7 +73,6 @@ class SemanticIndex:
         self._stamp = (0, 0)
         self._places: Ints = np.zeros((0, 1 + self.policy.sentences), np.int32)
         self._looked_up = 0  # number of rows whose places are known
-        self._covered = self._places, np.zeros(0, np.bool_), (0, 0)
 
     # -- vectors of units
     # ----------------------------------------------------------------
@@ -81,12 +80,8 @@ class SemanticIndex:
     def coverage(self, lexical: Bm25Index) -> tuple[int, int]:
         """Return the number of units with a vector, and of all units."""
         view = lexical.view(EMBEDDED)
-        places, allowed = self._places_of_rows(view), view.allowed
-        if self._covered[0] is not places or self._covered[1] is not allowed:
-            have = (places[:, 0] >= 0) & allowed
-            counts = int(np.count_nonzero(have)), int(np.count_nonzero(allowed))
-            self._covered = places, allowed, counts
-        return self._covered[2]
+        have = (self._places_of_rows(view)[:, 0] >= 0) & view.allowed
+        return int(np.count_nonzero(have)), int(np.count_nonzero(view.allowed))
 
     def keys_to_embed(self, lexical: Bm25Index) -> Iterator[str]:
         """Return the keys of units without a vector or with a worn one.

@@ -23,7 +23,7 @@ from engram.core.sessions import EPISODES
 from engram.errors import ConfigError, ModelError
 from engram.recall import as_of as recall_as_of
 from engram.recall import formatting
-from engram.recall.hits import is_too_far, recallable
+from engram.recall.hits import recallable
 from engram.recall.request import RecallRequest, RecallSearch, search_filter
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _matching(search: RecallSearch, where: SearchFilter) -> _Pool:
     search.limit.end("vectors")
     best = best[: ranking.PRESETS[request.preset].pool or None]
 
-    units, unread = _read_units(search, [one.key for one in best], close, filtered)
+    units, unread = _read_units(search, best, close, filtered)
     scored = [one for one in best if one.key in units or one.key in unread]
     if request.as_of and "fact" in request.kinds:
         scored, units, replaced = recall_as_of.at(
@@ -187,28 +187,28 @@ def _with_vectors(
 
 def _read_units(
     search: RecallSearch,
-    keys: Sequence[str],
+    best: Sequence[ranking.Scored],
     close: Collection[str] | None,
     filtered: Counter[str],
 ) -> tuple[dict[str, Unit], set[str]]:
-    """Return the records of the keys that may be recalled, and the keys left unread.
+    """Return the records of the units that may be recalled, and the keys left unread.
 
     A record is read if ranking needs it: for every unit if the time of a turn or a note
-    counts. `close` is the last value that `_with_vectors` returns.
+    counts. An episode is left out if it is too far from the question (`A29`): vectors
+    decide if `close`, the last value that `_with_vectors` returns, is given, else words.
     """
-    request = search.request
+    request, keys = search.request, [one.key for one in best]
     needs_times = ranking.PRESETS[request.preset].recency or request.as_of
     unread = set() if needs_times else _keys_ranked_unread(search.index, keys)
 
     read = [key for key in keys if key not in unread]
     units = recallable(search.index, read, request, filtered)
-    policy = search.settings.policy.talks
-    near = {
-        key: unit
-        for key, unit in units.items()
-        if not is_too_far(unit, search.question, close, policy, filtered)
-    }
-    return near, unread
+    least = search.settings.policy.talks.episode_cover
+    near = {one.key for one in best if one.fit > least} if close is None else close
+    for key in [key for key in units if key.startswith(EPISODES) and key not in near]:
+        filtered["episodes too far away"] += 1
+        del units[key]
+    return units, unread
 
 
 def _keys_ranked_unread(index: Index, keys: Sequence[str]) -> set[str]:
@@ -279,7 +279,7 @@ def _stages_of(
     Outcomes of similar facts (`C30`) are not used, because they are in the action log.
     """
     facts = [unit for unit in units.values() if isinstance(unit, Fact)]
-    voices = index.voices(formatting.evidence(facts))
+    voices = index.lexical.voices(formatting.evidence(facts))
     policy = settings.policy
 
     stages: dict[str, str] = {}

@@ -133,7 +133,9 @@ def provenance(
 ) -> dict[str, trust.Provenance]:
     """Return the provenance of each unit, by key (rows D6, X27)."""
     units = list(units)
-    voices = index.voices(evidence(unit for unit in units if isinstance(unit, Fact)))
+    voices = index.lexical.voices(
+        evidence(unit for unit in units if isinstance(unit, Fact))
+    )
     sources = {}
     for unit in units:
         if isinstance(unit, Fact):

@@ -6,13 +6,11 @@ Rows A29, X8, X19.
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle, personas, todos
 from engram.core.records import UNKNOWN_PERSONA, Fact, FiledTurn
-from engram.core.sessions import EPISODES, word_coverage
 from engram.core.text import content_hash
 from engram.index.database import OwnNote
 from engram.recall import formatting
@@ -21,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-    from engram.core import ranking
-    from engram.core.policy import RecallPolicy, SessionPolicy
+    from engram.core.policy import RecallPolicy
     from engram.core.records import SearchHit
     from engram.index.database import Unit
     from engram.index.search import CurrentFile, Index
@@ -86,29 +83,6 @@ def _is_forgotten(unit: FiledTurn | OwnNote, buried: Collection[str]) -> bool:
     return unit.persona == UNKNOWN_PERSONA and content_hash(unit.text) in buried
 
 
-def is_too_far(
-    unit: Unit,
-    question: ranking.Question,
-    close: Collection[str] | None,
-    policy: SessionPolicy,
-    filtered: Counter[str],
-) -> bool:
-    """Return whether an episode is too far from the question (`A29`).
-
-    Vectors decide if `close` is given, else words.
-    """
-    if isinstance(unit, Fact | FiledTurn) or not unit.path.startswith(EPISODES):
-        return False
-    near = (
-        word_coverage(question.words, unit.text) > policy.episode_cover
-        if close is None
-        else unit.path in close
-    )
-    if not near:
-        filtered["episodes too far away"] += 1
-    return not near
-
-
 def verified_hits(
     search: RecallSearch,
     candidates: RankedCandidates,
@@ -119,14 +93,9 @@ def verified_hits(
 
     Yields at least one hit if there is one, and stops when time is up.
     """
-    index, policy = search.index, search.settings.policy
+    index, policy, zone = search.index, search.settings.policy, search.settings.zone
     by_key = {slot.key: slot for slot in candidates.slots}
     seen: dict[str, CurrentFile] = {}
-    label_of = cache(
-        lambda name: _establishment_label(
-            search.sources.usage(name).stability, policy.recall
-        )
-    )
     readable = _current(
         index,
         candidates.units,
@@ -154,13 +123,23 @@ def verified_hits(
                 path,
                 turns,
                 provenance[key],
-                search.settings.zone,
+                zone,
                 standing=", ".join(
-                    filter(None, (SAID_BEFORE if key in earlier else "", label_of(key)))
+                    filter(
+                        None,
+                        (
+                            SAID_BEFORE if key in earlier else "",
+                            _establishment_label(
+                                search.sources.usage(key).stability, policy.recall
+                            ),
+                        ),
+                    )
                 ),
                 fault=fault,
-                due=_due_words(unit, search),
-                **_end_of(past.get(key), search.settings.zone),
+                due=todos.due_words(unit, search.request.now, zone)
+                if isinstance(unit, Fact)
+                else "",
+                **_end_of(past.get(key), zone),
             )
             if search.limit.out_of_time_for("further hits"):
                 return
@@ -210,13 +189,6 @@ def _establishment_label(stability: float, policy: RecallPolicy) -> str:
     if stability >= policy.well_established:
         return "well-established"
     return "established" if stability >= policy.established else ""
-
-
-def _due_words(unit: Unit, search: RecallSearch) -> str:
-    """Return the words for the due date of a promise, or for its end, or ''."""
-    if not isinstance(unit, Fact):
-        return ""
-    return todos.due_words(unit, search.request.now, search.settings.zone)
 
 
 def _end_of(past: PastState | None, zone: tzinfo) -> dict[str, Any]:

@@ -138,12 +138,12 @@ def past_states(
     over if the user was asked whether a newer one replaced it.
     """
     found: dict[str, PastState] = {}
-    resting = index.catalog.keys_resting_on(list(keys))
+    resting = index.catalog.resting_on(list(keys))
     others = index.lexical.not_holding(chain.from_iterable(resting.values()), now)
-    if not others:
-        return found
-    some = [key for key, facts in resting.items() if not others.isdisjoint(facts)]
-    for key, facts in index.catalog.resting_on(some).items():
+    some = {key: ids for key, ids in resting.items() if not others.isdisjoint(ids)}
+    units = index.catalog.units(list(chain.from_iterable(some.values())))
+    for key, ids in some.items():
+        facts = [one for one in map(units.get, ids) if isinstance(one, Fact)]
         ended = [fact for fact in facts if _is_over(fact, now)]
         if case := next((one for one in facts if _asks_whether_over(one, key)), None):
             newer = index.catalog.unit(case.derived_from[0])

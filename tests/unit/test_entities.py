@@ -19,7 +19,6 @@ from engram.core.entities import (
     lifetime_end,
     name_key,
     names_subject,
-    outdated_reason,
     relation_label,
     slot_key,
 )
@@ -232,29 +231,3 @@ def test_a_lifetime_ends_a_memory_after_a_week_a_month_a_year_or_never():
     ends = [said + timedelta(days=each) if each else None for each in days]
     assert [lifetime_end(word, said, ExtractionPolicy()) for word in LIFETIMES] == ends
     assert lifetime_end("", said, ExtractionPolicy()) is None
-
-
-# row: B12
-@pytest.mark.parametrize(
-    ("described", "told", "edited", "why"),
-    [
-        (None, (), None, None),
-        (None, (1,), None, "newer facts exist"),
-        (None, (), 1, None),
-        (2, (1, 3), None, "newer facts exist"),
-        (3, (1, 3), None, None),
-        (3, (1,), 4, "its note was edited"),
-        (3, (1,), 3, None),
-    ],
-)
-def test_a_description_is_out_of_date_once_something_is_told_or_edited(
-    described, told, edited, why
-):
-    """Told in days; what was described after both is up to date, and of whom nothing is
-    told nothing is owed.
-    """
-
-    def day(number):
-        return None if number is None else datetime(2026, 11, number, tzinfo=UTC)
-
-    assert outdated_reason(day(described), map(day, told), day(edited)) == why

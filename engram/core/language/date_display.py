@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.core.language.dates import has_time_expression, resolve
@@ -36,7 +35,6 @@ def in_figures(interval: Interval) -> str:
     return first if first == until else f"{first}/{until}"
 
 
-@lru_cache(maxsize=1 << 13)
 def named_dates(text: str, when: datetime) -> tuple[tuple[str, str], ...]:
     """Return the words of each time in `text` that is not a full date, with its date.
 

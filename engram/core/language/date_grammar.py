@@ -20,7 +20,6 @@ _COUNTED_FROM_A_DAY = r"[cx]?g?[mjz]?[dk](?:u(?![am])|i[nw]u)"
 # a week ago yesterday, in zwei Wochen am Donnerstag
 _COUNT_AND_A_DAY = r"(?:[nw]u[af]|[ih][nw]u)c?g?(?:[mz]?k|d)"
 _COUNT_BEFORE_LAST = r"[nw]uB"  # two weeks before last
-_OPEN_RANGE = r"Fg?kg?T"  # from Friday to a day that is not parsed
 _DAY_AND_MONTH = r"(?:ng{0,2}b|bg?n)"  # 20th of November, November 20
 _BEFORE = "[iqrLSFcx]?"
 _PART = f"(?:{_DAY_AND_MONTH}|b|H)"

@@ -97,13 +97,6 @@ def _url_password(found: Any) -> Iterator[tuple[int, int]]:
         yield found.span(1)
 
 
-def _mixed(found: Any) -> Iterator[tuple[int, int]]:
-    """Yield the first group if it contains letters and digits."""
-    value = found[1]
-    if any(map(str.isdigit, value)) and any(map(str.isalpha, value)):
-        yield found.span(1)
-
-
 def _whole_key(found: Any) -> Iterator[tuple[int, int]]:
     """Yield a key that ends with the match, unlike the beginning of a longer hash."""
     end = found.end(1)
@@ -273,7 +266,6 @@ _ALGORITHM = re.compile(
 )
 _ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th|er|ème|e|º|ª|[-‐][a-zà-ÿ]+|[a-z]{1,2})")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:https?|ftp)://.*")
-_SPECIAL = re.compile(r"[!#$%&*+=?@^~-]")
 _SETTING = re.compile(
     r"(?:NAME|FILE|PATH|DIR|URL|URI|HOST|TYPE|ID|TTL|EXPIRES?|EXPIRY|HEADER|FIELD|COUNT|LIMIT|VERSION|ENDPOINT|PREFIX"
     r"|LENGTH|SIZE|ALGORITHM|PROVIDER|ARN|PUBLIC)(?:_[A-Z0-9]+)*\s*$"
@@ -426,7 +418,6 @@ def _is_no_password(value: str) -> bool:
     return any(one.fullmatch(value) for one in patterns)
 
 
-_CELL = re.compile(r"[^|,;\t\n]*")
 _LOGIN_CELL = re.compile(
     rf"\W*(?:{words.LOGIN}|secret|token|api[ _-]?key|pin)\W*", re.IGNORECASE
 )
@@ -479,7 +470,6 @@ def _spare_codes(found: Any) -> Iterator[tuple[int, int]]:
 
 
 _SEED_WORDS = 12
-_SEED_WORD = re.compile(r"[^a-z]*([a-z]{3,8})(?![a-z])")
 _SENTENCE = """
     and are but can for from has have not that the then they this was were when which who will with you your
 """
