@@ -486,6 +486,8 @@ def rank(
     best = max((match.score for match in scored), default=0.0) or 1.0
     if preset.cosine:
         scored, best = _by_cosine(scored, best)
+    sources = {units[match.key].source for match in scored}
+    found: list[_TurnSlot] = []
     by_turn: dict[str, list[_Candidate]] = {}
     last: UnitSignals | None = None
     for match in scored:
@@ -493,29 +495,20 @@ def rank(
         if unit is not last:  # all turns that were not read share one
             last, extras = unit, _extras(unit, now, preset)
             added, relevance = sum(extras.values()), unit.share * preset.relevance
-        candidate = _Candidate(
-            relevance * match.score / best + added, unit, match, extras
-        )
-        by_turn.setdefault(unit.source or match.key, []).append(candidate)
+        value = relevance * match.score / best + added
+        candidate = _Candidate(value, unit, match, extras, relevance)
+        turn_key = unit.source or match.key
+        if turn_key in sources:
+            by_turn.setdefault(turn_key, []).append(candidate)
+        else:
+            found.append((candidate, turn_key, unit.nudge))
+    for turn_key, candidates in by_turn.items():
+        found += _slots_of_turn(turn_key, candidates)
 
     slots = []
-    for turn_key, candidates in by_turn.items():
-        if len(candidates) == 1:
-            found = [_own_slot(candidates[0])]
-        else:
-            found = _slots_of_turn(turn_key, candidates)
-        for better, shown_key, nudge in found:
-            parts = Parts(
-                _all_parts,
-                better.scored.parts,
-                best,
-                better.unit.share * preset.relevance,
-                better.extras,
-                nudge,
-            )
-            own, fit = better.scored.own, better.scored.fit
-            value = better.value + nudge
-            slots.append(RankedSlot(shown_key, value, parts, own, fit, nudge))
+    for (value, _, match, extras, relevance), key, nudge in found:
+        parts = Parts(_all_parts, match.parts, best, relevance, extras, nudge)
+        slots.append(RankedSlot(key, value + nudge, parts, match.own, match.fit, nudge))
     return tuple(sorted(slots, key=_best_first))
 
 
@@ -583,12 +576,16 @@ def _extras(unit: UnitSignals, now: datetime, preset: Preset) -> dict[str, float
 
 
 class _Candidate(NamedTuple):
-    """A unit with its scores; `value` is the score of its slot without the nudge."""
+    """A unit with its scores; `value` is the score of its slot without the nudge.
+
+    `relevance` is the weight of its score by words, `extras` are its other parts.
+    """
 
     value: float
     unit: UnitSignals
     scored: Scored
     extras: dict[str, float]
+    relevance: float
 
 
 _TurnSlot = tuple[_Candidate, str, float]

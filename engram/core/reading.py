@@ -25,8 +25,8 @@ def read(turn: Turn, zone: tzinfo) -> Reading:
     """Return what recall needs of the words of a turn in the local time zone `zone`."""
     shown = recallable_text(turn)
     stems = dict.fromkeys(word[:_STEM] for word in content(words(shown), "en"))
-    dates = named_dates(shown, turn.occurred_at.astimezone(zone))
-    return Reading(shown, dates, tuple(stems))
+    when = turn.occurred_at.astimezone(zone)
+    return Reading(shown, named_dates(shown, when), tuple(stems))
 
 
 def reading_of(filed: FiledTurn, zone: tzinfo) -> Reading:

@@ -111,7 +111,6 @@ class Catalog:
         self._units: LookupCache[str, Unit] = LookupCache(database, size)
         self._places: LookupCache[str, tuple[str, str]] = LookupCache(database, size)
         self._resting: LookupCache[str, list[str]] = LookupCache(database, size)
-        self._problems: LookupCache[str, list[Problem]] = LookupCache(database, size)
         self._faulty: LookupCache[str, frozenset[str]] = LookupCache(database, 1)
         self._edges: LookupCache[_EdgeKey, list[WeightedEdge]] = LookupCache(
             database, size
@@ -672,22 +671,18 @@ class Catalog:
 
     def problems_by_path(self, paths: Collection[str]) -> dict[str, list[Problem]]:
         """Return the problems of these files; files without one are left out."""
-        faulty = self._faulty.get([""], self._read_faulty)[""]
-        return self._problems.get(faulty.intersection(paths), self._read_problems)
+        faulty = self._faulty.get([""], self._read_faulty)[""].intersection(paths)
+        found: dict[str, list[Problem]] = {path: [] for path in sorted(faulty)}
+        if found:
+            wanted = f"{_PROBLEM} WHERE path {_IN_LIST} ORDER BY line"
+            rows = self.database.query(wanted, (json.dumps(list(found)),))
+            for code, message, path, line in rows:
+                found[path].append(Problem(code, message, path, line))
+        return found
 
     def _read_faulty(self, _keys: Sequence[str]) -> dict[str, frozenset[str]]:
         """Return the paths of all files with problems, under the only key ''."""
         return {"": frozenset(self._column("SELECT DISTINCT path FROM problem"))}
-
-    def _read_problems(self, paths: Sequence[str]) -> dict[str, list[Problem]]:
-        rows = self.database.query(
-            f"{_PROBLEM} WHERE path {_IN_LIST} ORDER BY line",
-            (json.dumps(paths),),
-        )
-        found: dict[str, list[Problem]] = {}
-        for code, message, path, line in rows:
-            found.setdefault(path, []).append(Problem(code, message, path, line))
-        return found
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of `facts`, `facts.<status>`, `turns`, `notes`,

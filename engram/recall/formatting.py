@@ -228,7 +228,7 @@ def line_without_said(hit: SearchHit) -> str:
 def with_dates(hit: SearchHit, dates: Dates) -> SearchHit:
     """Return a hit with those of `dates` whose words are in its text (`X14`)."""
     dates = tuple(one for one in dates if one[0] in hit.text)
-    return replace(hit, dates=dates) if dates != hit.dates else hit
+    return replace(hit, dates=dates) if dates else hit
 
 
 def past_words(ended: str, *, certain: bool = True) -> str:
