@@ -58,8 +58,9 @@ def select(
         if number - repeated == k:
             break
     page.lengthen()
-    chosen = tuple(replace(place.hit, tokens=place.cost) for place in page.places)
-    return Selection(chosen, repeated)
+    for place in page.places:
+        place.hit.tokens = place.cost
+    return Selection(tuple(place.hit for place in page.places), repeated)
 
 
 def max_hits(k: int, budget: int, policy: RecallPolicy) -> int:
