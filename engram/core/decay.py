@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta
 from operator import mul
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from engram.core.policy import DecayPolicy, Policy
     from engram.core.records import Fact, Usage
 
-_DAY = timedelta(days=1)
+_DAY = 86_400
 _PASSING = frozenset({"working", "episodic"})
 
 
@@ -68,13 +67,12 @@ LAWS: Mapping[str, FadingLaw] = MappingProxyType(
             layers=_PASSING,
             uses_policy_curve=True,
         ),
-        "staleness": FadingLaw("touch", "confidence_days", strength="stability"),
     }
 )
 """The fading values by name.
 
-They are confidence (seed A), salience (seed B), retention (seed D), and staleness,
-which lowers the rank of lasting memories.
+They are confidence (seed A), which also lowers the rank of lasting memories, salience
+(seed B) and retention (seed D).
 """
 
 
@@ -183,12 +181,9 @@ def _since(row: FadingLaw, fact: Fact, usage: Usage) -> datetime | None:
 def _days(since: datetime | None, now: datetime) -> float:
     """Return the elapsed days, never negative.
 
-    It is computed in UTC, because the difference of two times of one zone ignores clock
-    changes.
+    The difference of two times of one zone would ignore clock changes.
     """
-    return (
-        max(0.0, (now.astimezone(UTC) - since.astimezone(UTC)) / _DAY) if since else 0.0
-    )
+    return max(0.0, (now.timestamp() - since.timestamp()) / _DAY) if since else 0.0
 
 
 def _later(first: datetime | None, second: datetime | None) -> datetime | None:
@@ -259,7 +254,7 @@ def heat_inputs(
         else max(
             0.0,
             1
-            - _days(_since(LAWS["staleness"], fact, usage), now) / limits.recency_days,
+            - _days(_since(LAWS["confidence"], fact, usage), now) / limits.recency_days,
         ),
         1.0 if fact.pinned else fact.importance,
         (min(1.0, max(-1.0, feedback)) + 1) / 2,
@@ -300,7 +295,7 @@ def decay_score(
     """
     if layer_of(fact) in _PASSING:
         return 1 - retention(fact, usage, now, trust, policy)
-    return 1 - remaining_share("staleness", fact, usage, now, trust, policy)
+    return 1 - remaining_share("confidence", fact, usage, now, trust, policy)
 
 
 def vitals(
@@ -325,7 +320,7 @@ def vitals(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StageVitals:
     """The vitals that decide the stage, each computed on first access.
 

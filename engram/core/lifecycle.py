@@ -458,7 +458,9 @@ def fading_start(fact: Fact, usage: Usage) -> datetime | None:
     It is its own date, or the time at which engram first read its note if that is
     later.
     """
-    return max(filter(None, (fact.created, usage.met)), default=None)
+    if fact.created and usage.met:
+        return max(fact.created, usage.met)
+    return fact.created or usage.met
 
 
 def _age(fact: Fact, usage: Usage, now: datetime) -> timedelta:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -53,7 +52,6 @@ def is_by_tool(turn: Turn) -> bool:
     return turn.role == "tool" or turn.origin in {"tool", "import"}
 
 
-@lru_cache(maxsize=2048)
 def without_planted(text: str, *, by_tool: bool = False) -> str:
     """Return `text` with a mark in the place of planted sentences, in linear time.
 

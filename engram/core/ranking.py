@@ -210,13 +210,17 @@ class UnitSignals(NamedTuple):
 
 
 class RankedSlot(NamedTuple):
-    """One slot of the answer: the unit to show, its score and parts; see `Scored`."""
+    """One slot of the answer: the unit to show, its score and parts; see `Scored`.
+
+    `nudge` is the part of the score for trust.
+    """
 
     key: str
     score: float
     parts: Mapping[str, float]
     own: float = 0.0
     fit: float = 0.0
+    nudge: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,12 +449,14 @@ def _vector_scores(
 
 def _add_vector(match: Scored, gain: float, similarity: float | None) -> Scored:
     """Add `gain` to the score of `match`, as its part "vector"."""
-    return match._replace(
-        score=match.score + gain,
-        parts=Parts(_with_vector, match.parts, gain),
-        similarity=similarity,
-        own=match.own + gain,
-        fit=max(match.fit, similarity or 0.0),
+    return Scored(
+        match.key,
+        match.score + gain,
+        Parts(_with_vector, match.parts, gain),
+        match.matched,
+        similarity,
+        match.own + gain,
+        max(match.fit, similarity or 0.0),
     )
 
 
@@ -460,7 +466,7 @@ def _with_vector(parts: Mapping[str, float], gain: float) -> dict[str, float]:
 
 def _standard_deviation(values: Collection[float]) -> float:
     mean = fmean(values)
-    return math.sqrt(fmean((value - mean) ** 2 for value in values))
+    return math.sqrt(fmean([(value - mean) ** 2 for value in values]))
 
 
 def rank(
@@ -480,35 +486,29 @@ def rank(
     best = max((match.score for match in scored), default=0.0) or 1.0
     if preset.cosine:
         scored, best = _by_cosine(scored, best)
+    sources = {units[match.key].source for match in scored}
+    found: list[_TurnSlot] = []
     by_turn: dict[str, list[_Candidate]] = {}
-    known: dict[tuple[object, ...], dict[str, float]] = {}
+    last: UnitSignals | None = None
     for match in scored:
         unit = units[match.key]
-        signals = unit[2:]  # all but its keys: most turns have the same
-        if (extras := known.get(signals)) is None:
-            extras = known[signals] = _extras(unit, now, preset)
-        relevance = unit.share * preset.relevance
-        value = relevance * match.score / best + sum(extras.values())
-        candidate = _Candidate(value, unit, match, extras)
-        by_turn.setdefault(unit.source or match.key, []).append(candidate)
+        if unit is not last:  # all turns that were not read share one
+            last, extras = unit, _extras(unit, now, preset)
+            added, relevance = sum(extras.values()), unit.share * preset.relevance
+        value = relevance * match.score / best + added
+        candidate = _Candidate(value, unit, match, extras, relevance)
+        turn_key = unit.source or match.key
+        if turn_key in sources:
+            by_turn.setdefault(turn_key, []).append(candidate)
+        else:
+            found.append((candidate, turn_key, unit.nudge))
+    for turn_key, candidates in by_turn.items():
+        found += _slots_of_turn(turn_key, candidates)
 
     slots = []
-    for turn_key, candidates in by_turn.items():
-        if len(candidates) == 1:
-            found = [_own_slot(candidates[0])]
-        else:
-            found = _slots_of_turn(turn_key, candidates)
-        for better, shown_key, nudge in found:
-            parts = Parts(
-                _all_parts,
-                better.scored.parts,
-                best,
-                better.unit.share * preset.relevance,
-                better.extras,
-                nudge,
-            )
-            own, fit = better.scored.own, better.scored.fit
-            slots.append(RankedSlot(shown_key, better.value + nudge, parts, own, fit))
+    for (value, _, match, extras, relevance), key, nudge in found:
+        parts = Parts(_all_parts, match.parts, best, relevance, extras, nudge)
+        slots.append(RankedSlot(key, value + nudge, parts, match.own, match.fit, nudge))
     return tuple(sorted(slots, key=_best_first))
 
 
@@ -576,12 +576,16 @@ def _extras(unit: UnitSignals, now: datetime, preset: Preset) -> dict[str, float
 
 
 class _Candidate(NamedTuple):
-    """A unit with its scores; `value` is the score of its slot without the nudge."""
+    """A unit with its scores; `value` is the score of its slot without the nudge.
+
+    `relevance` is the weight of its score by words, `extras` are its other parts.
+    """
 
     value: float
     unit: UnitSignals
     scored: Scored
     extras: dict[str, float]
+    relevance: float
 
 
 _TurnSlot = tuple[_Candidate, str, float]
@@ -594,7 +598,7 @@ def _slots_of_turn(turn_key: str, candidates: list[_Candidate]) -> list[_TurnSlo
         candidates,
         key=lambda candidate: (
             -candidate.value - candidate.unit.nudge,
-            candidate.unit.key,
+            candidate.scored.key,
         ),
     )
     # A fact that was reached by ties alone does not represent its turn: it has its own
@@ -603,7 +607,7 @@ def _slots_of_turn(turn_key: str, candidates: list[_Candidate]) -> list[_TurnSlo
         candidate for candidate in ordered if candidate.scored.score > 0
     ] or ordered[:1]
     turn = next(
-        (candidate for candidate in matched if candidate.unit.key == turn_key), None
+        (candidate for candidate in matched if candidate.scored.key == turn_key), None
     )
     facts = [candidate for candidate in matched if candidate is not turn]
 
@@ -618,11 +622,11 @@ def _slots_of_turn(turn_key: str, candidates: list[_Candidate]) -> list[_TurnSlo
 
     best = facts[0]
     better = max(turn, best, key=lambda candidate: candidate.value)
-    return [(better, best.unit.key, best.unit.nudge), *own[1:]]
+    return [(better, best.scored.key, best.unit.nudge), *own[1:]]
 
 
 def _own_slot(candidate: _Candidate) -> _TurnSlot:
-    return candidate, candidate.unit.key, candidate.unit.nudge
+    return candidate, candidate.scored.key, candidate.unit.nudge
 
 
 def _matches_more(turn: _Candidate, fact: _Candidate) -> bool:

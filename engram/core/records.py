@@ -8,7 +8,7 @@ user's note.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -159,13 +159,30 @@ class Turn:
         return None if self.role == "user" else self.persona
 
 
+class Reading(NamedTuple):
+    """What recall needs of the words of a turn; see `engram.core.reading`.
+
+    `shown` is the text without recalled and planted words (rows X7, X27), `dates` are
+    its words for a time with their dates (`X14`), `stems` the beginnings of its words
+    that carry meaning.
+    """
+
+    shown: str
+    dates: tuple[tuple[str, str], ...]
+    stems: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class FiledTurn:
-    """A turn with its place in the vault: the session file's stem and the block."""
+    """A turn with its place in the vault: the session file's stem and the block.
+
+    `reading` is None for a turn that the index has not read.
+    """
 
     turn: Turn
     note: str
     block: str
+    reading: Reading | None = field(default=None, compare=False, repr=False)
 
     @property
     def key(self) -> str:
@@ -574,7 +591,7 @@ class Trace:
     persona: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that would triple the time to create the hits
 class SearchHit:
     """A recalled unit with its evidence and the parts of its score (row X4).
 

@@ -465,16 +465,3 @@ def _sentence_scores(stated: Sequence[tuple[Turn, str]]) -> dict[int, float]:
 def _terms(text: str) -> list[str]:
     found = words(text)
     return content(found, language(found))
-
-
-def word_coverage(question: Sequence[str], text: str) -> float:
-    """Return the share, 0–1, of a question's words that `text` contains (`A29`).
-
-    It is the measure of relevance if there are no vectors.
-    """
-    question_words = set(question)
-    return (
-        len(question_words & set(_terms(text))) / len(question_words)
-        if question_words
-        else 0.0
-    )

@@ -23,6 +23,7 @@ from engram.core.language.question_forms import states_nothing
 from engram.core.language.words import STOP, words
 from engram.core.policy import LexicalPolicy
 from engram.core.ranking import Parts, Scored
+from engram.core.trust import TurnSource
 from engram.index import scoring
 from engram.index.columns import (
     COLUMNS,
@@ -57,11 +58,11 @@ if TYPE_CHECKING:
     from engram.core.ranking import Question
     from engram.index.columns import Bools, Floats, Ints, Places
 
-VERSION = "12"
+VERSION = "13"
 """Version of the snapshot and of its text analysis; raise it when either changes."""
 
 _FILE = "lexical.bin"
-_CODED = ("kind", "status", "role", "persona", "speaker", "thread")
+_CODED = ("kind", "status", "role", "voice", "persona", "speaker", "thread")
 _TIMES = ("when", "created", "valid_from", "valid_until")
 _NO_NAMES = frozenset(("user", "assistant", "system", "tool", "me", "i", "you"))
 _DEAD_ROWS = 1000
@@ -73,7 +74,8 @@ class IndexedText:
     """The text and the columns of a unit for the index.
 
     Times are in epoch seconds; `persona` '' is global. `thread` is the stem of the
-    session file for turns, '' for other units; `position` orders its turns.
+    session file for turns, '' for other units; `position` orders its turns. `voice` is
+    the caller's role and origin of a turn, `role` that which counts for a question.
     """
 
     key: str
@@ -83,6 +85,7 @@ class IndexedText:
     position: int = 0
     speaker: str = ""
     role: str = ""
+    voice: str = ""
     when: float | None = None
     persona: str = ""
     status: str = "active"
@@ -406,19 +409,19 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def view(self, where: SearchFilter) -> IndexView:
         """Return the units that a question may find, for another kind of search."""
         with self._lock:
-            allowed = np.zeros(self._rows.columns.room, np.bool_)
-            allowed[: self._rows.size] = self._filter.allowed(where)
-            allowed &= ~self._rows.columns["idle"]
-            return IndexView(self._rows, self._rows.columns, self._rows.size, allowed)
+            found = self._filter.findable(where)
+            return IndexView(self._rows, self._rows.columns, self._rows.size, found)
 
     def allowed(self, keys: Iterable[str], where: SearchFilter) -> set[str]:
         """Return those of `keys` that a question may find."""
         with self._lock:
-            known = [key for key in keys if key in self._rows.by_key]
-            may = self._filter.allowed(where)[
-                np.array([self._rows.by_key[key] for key in known], np.intp)
-            ]
-            return set(compress(known, may.tolist()))
+            known, rows = self._known(keys)
+            return set(compress(known, self._filter.allowed(where)[rows].tolist()))
+
+    def _known(self, keys: Iterable[str]) -> tuple[list[str], Places]:
+        """Return those of `keys` that are in the index, and their rows."""
+        known = [key for key in keys if key in self]
+        return known, np.array([self._rows.by_key[key] for key in known], np.intp)
 
     def of_kind(self, kind: str, keys: Sequence[str]) -> set[str]:
         """Return those of `keys` that are units of this kind."""
@@ -431,15 +434,41 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """Return when and by whom each of `keys` was told; unknown keys are left out."""
         with self._lock:
             columns, names = self._rows.columns, self._names
-            rows = {key: self._rows.by_key[key] for key in keys if key in self}
+            known, rows = self._known(keys)
             return {
                 key: UnitOrigin(
                     float(np.nan_to_num(columns["when"][row])),
                     names["role"].all[columns["role"][row]],
                     names["speaker"].all[columns["speaker"][row]],
                 )
-                for key, row in rows.items()
+                for key, row in zip(known, rows, strict=True)
             }
+
+    def not_holding(self, keys: Iterable[str], now: datetime) -> set[str]:
+        """Return those of `keys` that are not active memories, or over by `now`."""
+        with self._lock:
+            columns, (known, rows) = self._rows.columns, self._known(keys)
+            over = columns["valid_until"][rows] <= now.timestamp()
+            over |= columns["status"][rows] != self._names["status"].find("active")
+            return set(compress(known, over.tolist()))
+
+    def voices(self, keys: Iterable[str]) -> dict[str, TurnSource]:
+        """Return role, origin and speaker of those of `keys` that are turns (`D6`)."""
+        with self._lock:
+            known, rows = self._known(keys)
+            voice, speaker = (
+                self._rows.columns[name][rows].tolist() for name in ("voice", "speaker")
+            )
+            codes = list(zip(voice, speaker, strict=True))
+            sources = {code: self._source(*code) for code in set(codes)}
+            found = zip(known, map(sources.get, codes), strict=True)
+            return {key: source for key, source in found if source}
+
+    def _source(self, voice: int, speaker: int) -> TurnSource | None:
+        """Return the source with these codes, None for a unit that is no turn."""
+        role, _, origin = self._names["voice"].all[voice].partition(" ")
+        speaker_name = self._names["speaker"].all[speaker]
+        return TurnSource(role, origin, speaker_name) if role else None
 
     def stems(self, found: list[str], code: str) -> list[str]:
         """Return the stems of words in a language. Thread-safe."""
@@ -656,7 +685,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         columns_of_hits = score[best].tolist(), bits, own, fit
         found = zip(self._keys(rows[best]), *columns_of_hits, strict=True)
         hits = tuple(
-            Scored(key, value, Parts(parts, place), matched, own=own, fit=fit)
+            Scored(key, value, Parts(parts, place), matched, None, own, fit)
             for place, (key, value, matched, own, fit) in zip(best, found, strict=True)
         )
         least = score[best[-1]] if len(best) == k else 0.0

@@ -22,7 +22,7 @@ from engram.core.records import (
     FiledTurn,
     Problem,
 )
-from engram.core.trust import TurnSource, said_by_user
+from engram.core.trust import said_by_user
 from engram.core.turn_versions import base_id
 from engram.core.user_facts import Slot
 from engram.errors import ConflictError, NotFoundError
@@ -111,9 +111,8 @@ class Catalog:
         size = policy.units
         self._units: LookupCache[str, Unit] = LookupCache(database, size)
         self._places: LookupCache[str, tuple[str, str]] = LookupCache(database, size)
-        self._voices: LookupCache[str, TurnSource] = LookupCache(database, size)
-        self._evidence: LookupCache[str, list[Fact]] = LookupCache(database, size)
-        self._problems: LookupCache[str, list[Problem]] = LookupCache(database, size)
+        self._resting: LookupCache[str, list[str]] = LookupCache(database, size)
+        self._faulty: LookupCache[str, frozenset[str]] = LookupCache(database, 1)
         self._edges: LookupCache[_EdgeKey, list[WeightedEdge]] = LookupCache(
             database, size
         )
@@ -300,23 +299,21 @@ class Catalog:
         )
         return [cast("Fact", self._unit("fact", record)) for (record,) in rows]
 
-    def resting_on(self, keys: Sequence[str]) -> dict[str, list[Fact]]:
-        """Return the facts of any status that rest on these turns or memories, by key.
+    def resting_on(self, keys: Sequence[str]) -> dict[str, list[str]]:
+        """Return the ids of the facts that rest on these turns or memories, by key.
 
         On a memory rest the conclusions from it, and the questions about it.
         """
-        return self._evidence.get(keys, self._read_evidence)
+        return self._resting.get(keys, self._read_resting)
 
-    def _read_evidence(self, keys: Sequence[str]) -> dict[str, list[Fact]]:
+    def _read_resting(self, keys: Sequence[str]) -> dict[str, list[str]]:
         rows = self.database.query(
-            "SELECT source, record FROM evidence JOIN unit USING (key) "
-            "WHERE source IN (SELECT value FROM json_each(?)) ORDER BY key",
+            f"SELECT source, key FROM evidence WHERE source {_IN_LIST} ORDER BY key",  # noqa: S608
             (json.dumps(keys),),
         )
-        found: dict[str, list[Fact]] = {}
-        for source, record in rows:
-            fact = cast("Fact", self._unit("fact", record))
-            found.setdefault(source, []).append(fact)
+        found: dict[str, list[str]] = {}
+        for source, key in rows:
+            found.setdefault(source, []).append(key)
         return found
 
     def in_slot(self, attribute: str) -> list[tuple[str, str, str]]:
@@ -476,8 +473,8 @@ class Catalog:
         turns, sessions = self._sensitive()
         return sessions | {key.partition("#")[0] for key in turns}
 
-    def _unit(self, kind: str, record: str) -> Unit:
-        return self.with_sensitivity(unpack(kind, record))
+    def _unit(self, kind: str, record: str, reading: str = "") -> Unit:
+        return self.with_sensitivity(unpack(kind, record, reading))
 
     def _sensitive(self) -> tuple[Mapping[str, str], frozenset[str]]:
         """Return the turns that a memory makes highly sensitive, and the sessions.
@@ -514,10 +511,10 @@ class Catalog:
 
     def _read_units(self, keys: Sequence[str]) -> dict[str, Unit]:
         rows = self.database.query(
-            f"SELECT key, kind, record FROM unit WHERE key {_IN_LIST}",  # noqa: S608
+            f"SELECT key, kind, record, reading FROM unit WHERE key {_IN_LIST}",  # noqa: S608
             (json.dumps(keys),),
         )
-        return {key: self._unit(kind, record) for key, kind, record in rows}
+        return {key: self._unit(*row) for key, *row in rows}
 
     def units_at(self, path: str) -> tuple[Unit, ...]:
         """Return the units of the file at `path`."""
@@ -599,21 +596,6 @@ class Catalog:
                 fix=f"Give more of the id: {keys}.",
             )
         return found[0] if found else None
-
-    def voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
-        """Return role, origin and speaker of the turns with these keys."""
-        return self._voices.get(keys, self._read_voices)
-
-    def _read_voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
-        rows = self.database.query(
-            f"SELECT key, record FROM unit WHERE key {_IN_LIST} AND kind = 'turn'",  # noqa: S608
-            (json.dumps(keys),),
-        )
-        turns = {key: cast("FiledTurn", unpack("turn", row)).turn for key, row in rows}
-        return {
-            key: TurnSource(turn.role, turn.origin, turn.speaker)
-            for key, turn in turns.items()
-        }
 
     def sessions(self, session: str, persona: str | None) -> list[SessionFile]:
         """Return the files of a conversation, oldest first."""
@@ -711,17 +693,18 @@ class Catalog:
 
     def problems_by_path(self, paths: Collection[str]) -> dict[str, list[Problem]]:
         """Return the problems of these files; files without one are left out."""
-        return self._problems.get(paths, self._read_problems)
-
-    def _read_problems(self, paths: Sequence[str]) -> dict[str, list[Problem]]:
-        rows = self.database.query(
-            f"{_PROBLEM} WHERE path {_IN_LIST} ORDER BY line",
-            (json.dumps(paths),),
-        )
-        found: dict[str, list[Problem]] = {}
-        for code, message, path, line in rows:
-            found.setdefault(path, []).append(Problem(code, message, path, line))
+        faulty = self._faulty.get([""], self._read_faulty)[""].intersection(paths)
+        found: dict[str, list[Problem]] = {path: [] for path in sorted(faulty)}
+        if found:
+            wanted = f"{_PROBLEM} WHERE path {_IN_LIST} ORDER BY line"
+            rows = self.database.query(wanted, (json.dumps(list(found)),))
+            for code, message, path, line in rows:
+                found[path].append(Problem(code, message, path, line))
         return found
+
+    def _read_faulty(self, _keys: Sequence[str]) -> dict[str, frozenset[str]]:
+        """Return the paths of all files with problems, under the only key ''."""
+        return {"": frozenset(self._column("SELECT DISTINCT path FROM problem"))}
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of `facts`, `facts.<status>`, `turns`, `notes`,

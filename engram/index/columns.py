@@ -35,7 +35,7 @@ Bytes = NDArray[np.uint8]
 
 COLUMNS = {
     **dict.fromkeys(("alive", "asks", "timed", "counted", "telling", "idle"), "?"),
-    **dict.fromkeys(("kind", "status", "role", "language"), "u1"),
+    **dict.fromkeys(("kind", "status", "role", "voice", "language"), "u1"),
     **dict.fromkeys(
         (
             "persona",

@@ -18,7 +18,8 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import Fact, FiledTurn, Turn
+from engram.core.reading import read
+from engram.core.records import Fact, FiledTurn, Reading, Turn
 from engram.core.sessions import SessionProgress
 from engram.core.text import HASH_VERSION
 from engram.core.todos import PROMISE_MARKERS
@@ -90,7 +91,7 @@ class SessionFile:
 
 Unit = Fact | FiledTurn | OwnNote
 
-VERSION = 14
+VERSION = 15
 """Version of the schema, and of the parsing of files into it."""
 
 PROMISES = "kind = 'fact' AND ({})".format(
@@ -110,7 +111,8 @@ CREATE INDEX file_sha ON file (sha);
 CREATE TABLE unit (
     seq INTEGER NOT NULL, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL,
     name TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL, hash TEXT NOT NULL,
-    session TEXT NOT NULL, turn TEXT NOT NULL, record TEXT NOT NULL
+    session TEXT NOT NULL, turn TEXT NOT NULL, record TEXT NOT NULL,
+    reading TEXT NOT NULL
 );
 CREATE INDEX unit_seq ON unit (seq);
 CREATE INDEX unit_path ON unit (path);
@@ -190,8 +192,13 @@ def pack(unit: Unit) -> str:
     )
 
 
-def unpack(kind: str, record: str) -> Unit:
-    """Return the unit that `pack` serialised."""
+def pack_reading(unit: Unit, zone: tzinfo) -> str:
+    """Return what recall needs of the words of a turn as text; '' for other units."""
+    return _json(read(unit.turn, zone)) if isinstance(unit, FiledTurn) else ""
+
+
+def unpack(kind: str, record: str, reading: str = "") -> Unit:
+    """Return the unit that `pack` serialised, with what `pack_reading` did."""
     values: list[Any] = _read(record)[0]
     if kind == "fact":
         for place in _FACT_TIMES:
@@ -203,9 +210,14 @@ def unpack(kind: str, record: str) -> Unit:
     if kind == "turn":
         note, block, *turn = values
         turn[_TURN_TIME] = _time(turn[_TURN_TIME])
-        return FiledTurn(Turn(*turn), note, block)
+        known = _reading(*_read(reading)[0]) if reading else None
+        return FiledTurn(Turn(*turn), note, block, known)
     values[3] = _time(values[3])
     return OwnNote(*values)
+
+
+def _reading(shown: str, dates: list[list[str]], stems: list[str]) -> Reading:
+    return Reading(shown, tuple((words, date) for words, date in dates), tuple(stems))
 
 
 def _time(text: str | None) -> datetime | None:

@@ -106,6 +106,21 @@ class RowFilter:
                 self._cache(cache_key, found)
         return found
 
+    def findable(self, where: SearchFilter) -> Bools:
+        """Return the rows that may be returned and say something, as long as the columns.
+
+        Cached unless `as_of` is set.
+        """
+        cache_key = ("findable", _visibility_key(where), frozenset(where.statuses))
+        found = self._results.get(cache_key) if where.as_of is None else None
+        if found is None:
+            found = ~self._rows.columns["idle"]
+            found[: self._rows.size] &= self.allowed(where)
+            found[self._rows.size :] = False
+            if where.as_of is None:
+                self._cache(cache_key, found)
+        return found
+
     def reasons(self, rows: Places, where: SearchFilter) -> Ints:
         """Return for each visible row its index in `REASONS`, 0 if permitted."""
         columns = self._rows.columns

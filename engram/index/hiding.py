@@ -101,5 +101,5 @@ def _with_text(turn: FiledTurn, text: str) -> FiledTurn:
     return (
         turn
         if text == turn.turn.text
-        else replace(turn, turn=replace(turn.turn, text=text))
+        else replace(turn, turn=replace(turn.turn, text=text), reading=None)
     )

@@ -428,9 +428,9 @@ class Scanner:
                 else:
                     diff.pending.add(entry.path)
             if len(settled) > _BULK:
-                settled = store_new(db, settled, diff)
+                settled = store_new(db, settled, diff, self.zone)
             for entry, stat in settled:
-                store(db, entry, stat, self.exists, diff)
+                store(db, entry, stat, self.exists, diff, self.zone)
 
     def _read(
         self, path: str, diff: DiffBuilder, known: StatRow | None

@@ -9,13 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from engram.core import graph
 from engram.core.language.echo import own_words
 from engram.core.lifecycle import effective_expiry
+from engram.core.reading import read
 from engram.core.records import REMEMBERED, Fact, FiledTurn
-from engram.core.trust import TurnSource
 from engram.core.turn_versions import text_digest
 from engram.errors import EngramError, NotFoundError
 from engram.index import hiding
@@ -163,10 +164,13 @@ class Index:
 
     @property
     def lexical(self) -> Bm25Index:
-        """The lexical index, with all waiting turns."""
+        """The lexical index, with all waiting turns, which are read now."""
         if not self._new:
             return self._lexical
         with self._updating:
+            for filed in self._new:
+                reading = read(filed.turn, self.settings.zone)
+                self._waiting[filed.key] = replace(filed, reading=reading)
             return self._with_new()
 
     def _with_new(self) -> Bm25Index:
@@ -214,7 +218,8 @@ class Index:
 
     def units(self, keys: Sequence[str]) -> dict[str, Unit]:
         """Return the units with these keys, filed or waiting, in that order."""
-        waiting = self._waiting_among(keys)
+        # before the catalogue, so that a turn filed in between is not missed
+        waiting = {key: filed for key in keys if (filed := self._waiting.get(key))}
         found = self.catalog.units(keys) | waiting
         return {key: found[key] for key in keys if key in found}
 
@@ -256,15 +261,6 @@ class Index:
         unrecorded = self.catalog.replaced_words(key)
         return self.vault.replaced_words(key) | set(map(text_digest, unrecorded))
 
-    def voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
-        """Return role, origin and speaker of turns, filed or waiting (`D6`)."""
-        waiting = self._waiting_among(keys)
-        voices = self.catalog.voices(keys)
-        for key, filed in waiting.items():
-            turn = filed.turn
-            voices[key] = TurnSource(turn.role, turn.origin, turn.speaker)
-        return voices
-
     def visible(self, unit: Unit) -> Unit | None:
         """Return the unit without forgotten text, None if nothing is left.
 
@@ -272,19 +268,14 @@ class Index:
         """
         if isinstance(unit, FiledTurn) and unit.key in self.tombstones.keys:
             return None
-        return hiding.without_forgotten(unit, self.tombstones.forgotten, self.voices)
+        return hiding.without_forgotten(
+            unit, self.tombstones.forgotten, self.lexical.voices
+        )
 
     def waiting(self) -> list[FiledTurn]:
         """Return the turns that wait for their file."""
         with self._updating:
             return list(self._waiting.values())
-
-    def _waiting_among(self, keys: Sequence[str]) -> dict[str, FiledTurn]:
-        """Return the waiting turns with these keys.
-
-        Call it before the catalogue, so that a turn filed in between is not missed.
-        """
-        return {key: filed for key in keys if (filed := self._waiting.get(key))}
 
     def current(
         self, unit: Unit, place: tuple[str, str], files: dict[str, CurrentFile]
@@ -436,6 +427,7 @@ def _indexed_text(unit: Unit) -> IndexedText:
             speaker=turn.speaker,
             # in a group `I` is not the owner of the memory
             role="" if turn.group and turn.speaker else turn.role,
+            voice=f"{turn.role} {turn.origin}",
             when=turn.occurred_at.timestamp(),
             persona=turn.private_to or "",
         )

@@ -71,7 +71,8 @@ class SemanticIndex:
         self.refused: set[int] = set()
         self._rows: weakref.ref[ColumnStore] | None = None
         self._stamp = (0, 0)
-        self._places: Ints = np.zeros(0, np.int32)
+        self._places: Ints = np.zeros((0, 1 + self.policy.sentences), np.int32)
+        self._looked_up = 0  # number of rows whose places are known
 
     # -- vectors of units
     # ----------------------------------------------------------------
@@ -80,7 +81,7 @@ class SemanticIndex:
         """Return the number of units with a vector, and of all units."""
         view = lexical.view(EMBEDDED)
         have = (self._places_of_rows(view)[:, 0] >= 0) & view.allowed
-        return int(have.sum()), int(view.allowed.sum())
+        return int(np.count_nonzero(have)), int(np.count_nonzero(view.allowed))
 
     def keys_to_embed(self, lexical: Bm25Index) -> Iterator[str]:
         """Return the keys of units without a vector or with a worn one.
@@ -331,18 +332,18 @@ class SemanticIndex:
 
         A row is looked up once; rows without a vector are looked up again.
         """
-        parts = 1 + self.policy.sentences
-        places = np.full((view.columns.room, parts), -1, np.int32)
+        parts, room = 1 + self.policy.sentences, view.columns.room
         with self.vectors.lock:
             stamp = (self.vectors.generation, len(self.vectors))
-            if (
-                self._rows is None
-                or self._rows() is not view.rows
-                or stamp[0] != self._stamp[0]
-            ):
-                self._rows, self._places = weakref.ref(view.rows), places[:0]
-            places[: len(self._places)] = self._places[: len(places)]
-            first = len(self._places) if stamp == self._stamp else 0
+            same_rows = self._rows is not None and self._rows() is view.rows
+            looked_up = (
+                self._looked_up if same_rows and stamp[0] == self._stamp[0] else 0
+            )
+            first = looked_up if stamp == self._stamp else 0
+            if 0 < view.size <= first and len(self._places) == room:
+                return self._places
+            places = np.full((room, parts), -1, np.int32)
+            places[:looked_up] = self._places[:looked_up]
             gaps = np.flatnonzero(places[: view.size, 0] < 0)
             gaps = gaps[gaps >= first]
             digests = view.columns["digest"][gaps]
@@ -350,8 +351,9 @@ class SemanticIndex:
                 places[gaps, number] = self.vectors.places(
                     (digests + np.uint64(number)).tolist()
                 )
-            if view.size >= len(self._places):
-                self._places, self._stamp = places[: view.size].copy(), stamp
+            if view.size >= looked_up:
+                self._rows, self._looked_up = weakref.ref(view.rows), view.size
+                self._places, self._stamp = places, stamp
         return places
 
     # -- the scale ---------------------------------------------------------------------

@@ -23,7 +23,7 @@ BATCH = 2_000
 
 _COPIED = {
     "file": "path, inode, size, mtime, sha, kind, claim, holds",
-    "unit": "seq, key, path, name, kind, status, hash, session, turn, record",
+    "unit": "seq, key, path, name, kind, status, hash, session, turn, record, reading",
     "strand": "name, at, key, persona, cause",
     "evidence": "source, key",
     "slot": "attribute, subject, value, over, key",

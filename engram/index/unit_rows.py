@@ -16,20 +16,24 @@ from engram.core.records import HIGH, UNKNOWN_PERSONA, Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.core.turn_versions import base_id
 from engram.core.user_facts import slots_of
-from engram.index.database import unpack
+from engram.index.database import pack_reading, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import tzinfo
 
     from engram.index.database import Unit
     from engram.index.parse import Entry
     from engram.index.protocol import RowTransaction
 
 _WRITE_UNIT = """
-INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+INSERT INTO unit (
+    seq, key, path, name, kind, status, hash, session, turn, record, reading
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
     seq = excluded.seq, path = excluded.path, name = excluded.name,
     kind = excluded.kind, status = excluded.status, hash = excluded.hash,
-    session = excluded.session, turn = excluded.turn, record = excluded.record
+    session = excluded.session, turn = excluded.turn, record = excluded.record,
+    reading = excluded.reading
 """
 LAST_SEQ = """
 SELECT coalesce(max(seq), 0) FROM (
@@ -76,15 +80,17 @@ def facts_of(units: Mapping[str, StoredUnit]) -> dict[str, Fact]:
 def write_units(
     db: RowTransaction,
     units: Sequence[tuple[str, Unit, str]],
+    zone: tzinfo,
     before: Mapping[str, Fact] | None = None,
 ) -> None:
-    """Write units, each with its path and record.
+    """Write units, each with its path and record, and read their words.
 
-    `before` are the earlier facts; None if all keys are new.
+    `before` are the earlier facts; None if all keys are new. `zone` is the local time
+    zone.
     """
     last = _last_seq(db)
     rows = [
-        _unit_row(number, unit, path, record)
+        (*_unit_row(number, unit, path, record), pack_reading(unit, zone))
         for number, (path, unit, record) in enumerate(units, last + 1)
     ]
     db.executemany(_WRITE_UNIT, rows)

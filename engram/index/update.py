@@ -28,6 +28,7 @@ from engram.vault.paths import NO_INODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import tzinfo
 
     from engram.index.database import SessionFile, Unit
     from engram.index.diff import DiffBuilder
@@ -52,8 +53,11 @@ def store(
     stat: Stat,
     exists: Callable[[str], bool],
     diff: DiffBuilder,
+    zone: tzinfo,
 ) -> None:
     """Store one file; the next scan compares the file with `stat`.
+
+    `zone` is the local time zone, in which the words of turns name dates.
 
     A file without anything to index keeps the units of its last good version. Of two
     files with one claim, the better one by `_rank` holds it; if the other does not
@@ -94,12 +98,15 @@ def store(
         diff.added.append(entry.path)
 
     _write_file(db, entry, stat, entry.claim, 1)
-    _replace_units(db, entry, sources, diff)
+    _replace_units(db, entry, sources, diff, zone)
     _release(db, released if holds else "", diff)
 
 
 def store_new(
-    db: RowTransaction, entries: Sequence[tuple[Entry, Stat]], diff: DiffBuilder
+    db: RowTransaction,
+    entries: Sequence[tuple[Entry, Stat]],
+    diff: DiffBuilder,
+    zone: tzinfo,
 ) -> list[tuple[Entry, Stat]]:
     """Store at once all new files without a collision; return the others.
 
@@ -120,7 +127,7 @@ def store_new(
     units = [
         (entry.path, unit, pack(unit)) for entry, _ in new for unit in entry.units or ()
     ]
-    write_units(db, units)
+    write_units(db, units, zone)
     renumber_turns(db, (), (unit for _, unit, _ in units))
     return colliding
 
@@ -346,7 +353,11 @@ def _forget_file(db: RowTransaction, path: str) -> None:
 
 
 def _replace_units(
-    db: RowTransaction, entry: Entry, sources: Sequence[str], diff: DiffBuilder
+    db: RowTransaction,
+    entry: Entry,
+    sources: Sequence[str],
+    diff: DiffBuilder,
+    zone: tzinfo,
 ) -> None:
     """Replace the units of the files `sources` by those of `entry`.
 
@@ -360,7 +371,8 @@ def _replace_units(
     changed = [key for key in records if (key, entry.path, records[key]) not in known]
 
     remove_units(db, [key for key in before if key not in records])
-    write_units(db, [(entry.path, units[key], records[key]) for key in changed], facts)
+    written = [(entry.path, units[key], records[key]) for key in changed]
+    write_units(db, written, zone, facts)
     if new := [(key,) for key in changed if key not in before]:
         db.executemany("DELETE FROM removed WHERE key = ?", new)
     renumber_turns(db, facts.values(), units.values())

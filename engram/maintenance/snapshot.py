@@ -204,7 +204,7 @@ class Snapshot(VaultReader):
             )
             for start in range(0, len(keys), _CHUNK):
                 self.check()
-                self._voices |= self.index.voices(keys[start : start + _CHUNK])
+                self._voices |= self.index.lexical.voices(keys[start : start + _CHUNK])
         believed = {
             one: trust.trust(one, self.settings.policy.trust)
             for one in trust.SOURCE_CLASSES
@@ -325,7 +325,7 @@ class Snapshot(VaultReader):
         self.check()
         keys = (fact.source, *fact.also)
         if ask and (new := [key for key in keys if key and key not in self._voices]):
-            self._voices |= self.index.voices(new)
+            self._voices |= self.index.lexical.voices(new)
         return trust.best_source_class(
             fact,
             [self._voices[key].source_class for key in keys if key in self._voices],

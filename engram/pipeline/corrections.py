@@ -21,11 +21,12 @@ from engram.core.language.corrections import (
     is_about,
     names_subject,
 )
-from engram.core.language.date_display import named_dates, with_named_dates
+from engram.core.language.date_display import named_dates
 from engram.core.language.dates import spans, without_written_dates
 from engram.core.language.role_play import played
 from engram.core.language.sentences import sentences
 from engram.core.language.words import language, of_oneself, words
+from engram.core.reading import with_named_dates
 from engram.core.records import Candidate, Fact
 from engram.extraction.rules import engine
 from engram.extraction.rules.wording import tidy, with_dates

@@ -361,7 +361,7 @@ class Forgetting:
         near = self.near(text, now, STATUSES)
         facts, turns = dict[str, Fact](), set[str]()
         for unit in (*near, *self.index.units(keys).values()):
-            seen = hiding.without_forgotten(unit, stones, self.index.voices)
+            seen = hiding.without_forgotten(unit, stones, self.index.lexical.voices)
             if isinstance(unit, Fact) and unit.id != named and seen is None:
                 facts[unit.id] = unit
             elif isinstance(unit, FiledTurn) and unit.key != named:
@@ -400,7 +400,7 @@ class Forgetting:
             for unit in self.near(text, now, STATUSES):
                 key = unit.id if isinstance(unit, Fact) else unit.key
                 seen = hiding.without_forgotten(
-                    unit, self.index.tombstones.forgotten, self.index.voices
+                    unit, self.index.tombstones.forgotten, self.index.lexical.voices
                 )
                 if seen is None or key in without or key in hidden:
                     continue

@@ -191,7 +191,7 @@ class CurrentFacts:
 
     def _past(self, facts: Iterable[Fact]) -> Collection[str]:
         """Return the ids of the facts that a newer statement probably replaced."""
-        return past_states(self.index.catalog, [one.id for one in facts], self.now)
+        return past_states(self.index, [one.id for one in facts], self.now)
 
     def _sources(self, facts: Iterable[Fact]) -> Mapping[str, Provenance]:
         return formatting.provenance(self.index, facts, self.settings.policy.trust)

@@ -8,10 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engram.core import ranking, trust
-from engram.core.language.date_display import named_dates, with_named_dates
-from engram.core.language.words import content, words
 from engram.core.personas import display_persona
-from engram.core.planted import recallable_text
+from engram.core.reading import adds_words, reading_of, with_named_dates
 from engram.core.records import HIGH, Fact, FiledTurn, SearchHit
 from engram.core.sessions import EPISODES
 from engram.vault import facts
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from engram.core.records import RecallResult
     from engram.index.database import Unit
     from engram.index.search import Index
+
+    Dates = tuple[tuple[str, str], ...]
 
 
 def as_hit(
@@ -44,8 +44,10 @@ def as_hit(
     source_fields = attributed(provenance)
     if isinstance(unit, Fact):
         source = turns.get(unit.source)
-        turn = source.turn if isinstance(source, FiledTurn) else None
-        turn_text = recallable_text(turn) if turn else ""
+        turn, turn_text, adds = None, "", False
+        if isinstance(source, FiledTurn):
+            turn, reading = source.turn, reading_of(source, zone)
+            turn_text, adds = reading.shown, adds_words(reading, unit.text)
         return SearchHit(
             key=slot.key,
             kind="fact",
@@ -62,7 +64,7 @@ def as_hit(
             role=turn.role if turn else "",
             session=turn.session if turn else "",
             quote=turn_text[:QUOTE],
-            said=turn_text if _adds_words(turn_text, unit.text) else "",
+            said=turn_text if adds else "",
             about=unit.about,
             reworded=turn is not None and facts.was_reworded(unit),
             **source_fields,
@@ -70,15 +72,16 @@ def as_hit(
         )
     if isinstance(unit, FiledTurn):
         turn = unit.turn
-        said_at, text = turn.occurred_at.astimezone(zone), recallable_text(turn)
+        reading = reading_of(unit, zone)
         return SearchHit(
             slot.key,
             "turn",
-            text,
+            reading.shown,
             path,
             slot.score,
             slot.parts,
-            when=said_at,
+            when=turn.occurred_at.astimezone(zone),
+            dates=reading.dates,
             speaker=turn.speaker,
             role=turn.role,
             source=unit.key,
@@ -97,16 +100,6 @@ def as_hit(
         **source_fields,
         **more,
     )
-
-
-def _adds_words(text: str, statement: str) -> bool:
-    """Return whether a turn has a word that the statement extracted from it has not."""
-    known = {word[:_STEM] for word in words(statement)}
-    return any(word[:_STEM] not in known for word in content(words(text), "en"))
-
-
-_STEM = 5
-"""Letters that two forms of a word share."""
 
 
 def happened(fact: Fact) -> datetime | None:
@@ -140,8 +133,8 @@ def provenance(
 ) -> dict[str, trust.Provenance]:
     """Return the provenance of each unit, by key (rows D6, X27)."""
     units = list(units)
-    voices = index.voices(
-        sorted(evidence(unit for unit in units if isinstance(unit, Fact)))
+    voices = index.lexical.voices(
+        evidence(unit for unit in units if isinstance(unit, Fact))
     )
     sources = {}
     for unit in units:
@@ -232,12 +225,10 @@ def line_without_said(hit: SearchHit) -> str:
     return "\n".join(lines)
 
 
-def with_dates(hit: SearchHit) -> SearchHit:
-    """Return a turn with dates for the words for a time in its text (`X14`)."""
-    if hit.kind != "turn" or hit.when is None:
-        return hit
-    dates = named_dates(hit.text, hit.when)
-    return replace(hit, dates=dates) if dates != hit.dates else hit
+def with_dates(hit: SearchHit, dates: Dates) -> SearchHit:
+    """Return a hit with those of `dates` whose words are in its text (`X14`)."""
+    dates = tuple(one for one in dates if one[0] in hit.text)
+    return replace(hit, dates=dates) if dates else hit
 
 
 def past_words(ended: str, *, certain: bool = True) -> str:

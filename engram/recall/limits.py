@@ -163,7 +163,7 @@ def _external_classes(
         for key, unit in ranked.items()
         if unit is None or isinstance(unit, FiledTurn)
     ]
-    voices = index.voices(sorted({*turns, *formatting.evidence(facts)}))
+    voices = index.lexical.voices({*turns, *formatting.evidence(facts)})
     classes = {key: voices[key].source_class for key in turns if key in voices}
     for fact in facts:
         classes[fact.id] = trust.best_source_class(

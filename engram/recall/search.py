@@ -7,7 +7,7 @@ Rows X1, X4, X5, X19, X24. `recall` is the entry::
         topics.with_newest_first      the newest of the leading candidates first
         _with_agenda                  open promises first, if the question asks for them
         limits                        weak candidates out; outside sources limited
-        verification.verified_hits    hits, read again from their files
+        hits.verified_hits            hits, read again from their files
         selection.select ─▶ RecallResult
 """
 
@@ -32,6 +32,7 @@ from engram.core.records import (
 )
 from engram.recall import formatting
 from engram.recall.candidates import RankedCandidates, find_candidates
+from engram.recall.hits import is_hidden, recallable, verified_hits
 from engram.recall.limits import (
     with_caps,
     with_external_limits,
@@ -49,8 +50,6 @@ from engram.recall.request import (
 from engram.recall.selection import select
 from engram.recall.slots import with_slot
 from engram.recall.topics import PastState, past_states, with_newest_first
-from engram.recall.verification import verified_hits
-from engram.recall.visibility import is_hidden, recallable
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -113,7 +112,7 @@ def recall(
     if not request.as_of:
         candidates, earlier = with_newest_first(search, candidates)
     first = [slot.key for slot in candidates.slots[: 2 * request.k]]
-    past = {} if request.as_of else past_states(index.catalog, first, request.now)
+    past = {} if request.as_of else past_states(index, first, request.now)
     candidates = _above_what_they_replaced(search, candidates, past)
     past |= _settled_just_now(search, candidates.units.values())
     candidates = _with_agenda(search, candidates)

@@ -58,8 +58,9 @@ def select(
         if number - repeated == k:
             break
     page.lengthen()
-    chosen = tuple(replace(place.hit, tokens=place.cost) for place in page.places)
-    return Selection(chosen, repeated)
+    for place in page.places:
+        place.hit.tokens = place.cost
+    return Selection(tuple(place.hit for place in page.places), repeated)
 
 
 def max_hits(k: int, budget: int, policy: RecallPolicy) -> int:
@@ -100,7 +101,7 @@ class _Page:
             hit = replace(hit, said="")
         day = formatting.day_line(hit.when)
         room = self.tokens_left - (0 if self._days[day] else self._cost(day))
-        short, cost = self._dated(*self._cut(hit, min(self._most(hit), room)), room)
+        short, cost = self._fitted(hit, min(self._most(hit), room), room)
         is_cut = short.text != hit.text
         if cost > room or (is_cut and room < self.policy.least_tokens):
             return False
@@ -140,7 +141,7 @@ class _Page:
             if place.hit.text == place.whole.text:
                 continue
             limit = place.cost + self.tokens_left
-            longer, cost = self._dated(*self._cut(place.whole, limit), limit)
+            longer, cost = self._fitted(place.whole, limit, limit)
             if place.cost < cost <= limit:
                 self.tokens_left = limit - cost
                 place.hit, place.cost = longer, cost
@@ -173,9 +174,15 @@ class _Page:
             hit = replace(hit, text=self._excerpt(hit.text, limit - overhead))
         return hit, self._line_cost(hit)
 
-    def _dated(self, hit: SearchHit, cost: int, limit: int) -> tuple[SearchHit, int]:
-        """Return a hit with its dates, if they fit, and its cost."""
-        dated = formatting.with_dates(hit)
+    def _fitted(self, whole: SearchHit, most: int, limit: int) -> tuple[SearchHit, int]:
+        """Return a hit cut to `most` tokens, and its cost.
+
+        It has its dates if they fit into `limit` tokens.
+        """
+        if not whole.dates:
+            return self._cut(whole, most)
+        hit, cost = self._cut(replace(whole, dates=()), most)
+        dated = formatting.with_dates(hit, whole.dates)
         if dated is hit:
             return hit, cost
         more = self._line_cost(dated)

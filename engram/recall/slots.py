@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engram.core import ranking
 from engram.core.language.states import USER, names_same, state_asked_for
 from engram.core.text import normalise
-from engram.recall.visibility import recallable
+from engram.recall.hits import recallable
 
 if TYPE_CHECKING:
     from engram.core.language.states import State
@@ -57,7 +57,12 @@ def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandi
     for key in units:
         slot = slots.get(key) or ranking.RankedSlot(key, 0.0, {})
         slots[key] = ranking.RankedSlot(
-            key, slot.score + gain, {**slot.parts, "answers": gain}, slot.own + best, 1
+            key,
+            slot.score + gain,
+            {**slot.parts, "answers": gain},
+            slot.own + best,
+            1,
+            slot.nudge,
         )
     ordered = sorted(slots.values(), key=lambda slot: (-slot.score, slot.key))
     return replace(candidates, slots=ordered, units={**candidates.units, **units})

@@ -8,6 +8,7 @@ past keeps the order of relevance. What is over ranks below what replaced it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
     from engram.core.ranking import RankedSlot
     from engram.index.bm25 import UnitOrigin
-    from engram.index.catalog import Catalog
     from engram.index.database import Unit
+    from engram.index.search import Index
     from engram.recall.candidates import RankedCandidates
     from engram.recall.request import RecallSearch
 
@@ -85,7 +86,7 @@ def with_newest_first(
 
 def _is_doubted(slot: RankedSlot) -> bool:
     """Return whether a slot is a stale, archived or disputed memory (`C28`)."""
-    return slot.parts.get("nudge", 0.0) <= _DOUBT
+    return slot.nudge <= _DOUBT
 
 
 _DOUBT = -0.05
@@ -129,7 +130,7 @@ def _about(unit: Unit | None) -> frozenset[str]:
 
 
 def past_states(
-    catalog: Catalog, keys: Iterable[str], now: datetime
+    index: Index, keys: Iterable[str], now: datetime
 ) -> dict[str, PastState]:
     """Return the units that are over: turns, and memories that a question doubts.
 
@@ -137,10 +138,15 @@ def past_states(
     over if the user was asked whether a newer one replaced it.
     """
     found: dict[str, PastState] = {}
-    for key, facts in catalog.resting_on(list(keys)).items():
+    resting = index.catalog.resting_on(list(keys))
+    others = index.lexical.not_holding(chain.from_iterable(resting.values()), now)
+    some = {key: ids for key, ids in resting.items() if not others.isdisjoint(ids)}
+    units = index.catalog.units(list(chain.from_iterable(some.values())))
+    for key, ids in some.items():
+        facts = [one for one in map(units.get, ids) if isinstance(one, Fact)]
         ended = [fact for fact in facts if _is_over(fact, now)]
         if case := next((one for one in facts if _asks_whether_over(one, key)), None):
-            newer = catalog.unit(case.derived_from[0])
+            newer = index.catalog.unit(case.derived_from[0])
             is_active = isinstance(newer, Fact) and newer.status == "active"
             if isinstance(newer, Fact) and is_active and not _is_ahead(newer, now):
                 found[key] = PastState(case.created, newer.id, certain=False)

@@ -371,7 +371,7 @@ def test_inputs_are_shares(fact, usage, now, feedback):
 def test_a_half_is_left_after_a_half_life(law):
     """By every law that halves."""
     fact, usage = (
-        replace(FACT, confidence=0.6, kind="note" if law == "staleness" else "episode"),
+        replace(FACT, confidence=0.6, kind="episode"),
         Usage(stability=2.0),
     )
     halved = half_life(law, fact, usage, 0.7, POLICY)

@@ -9,13 +9,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from benchmarks import write_dates
-from engram.core.language.date_display import (
-    in_figures,
-    named_dates,
-    with_named_dates,
-)
+from engram.core.language.date_display import in_figures, named_dates
 from engram.core.language.date_named import easter, nth_weekday
 from engram.core.language.dates import resolve, spans
+from engram.core.reading import with_named_dates
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SATURDAY = datetime(2026, 11, 21, 21, 14, tzinfo=BERLIN)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.core.language.dates import has_time_expression, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from engram.core.records import Interval
@@ -37,7 +35,6 @@ def in_figures(interval: Interval) -> str:
     return first if first == until else f"{first}/{until}"
 
 
-@lru_cache(maxsize=1 << 13)
 def named_dates(text: str, when: datetime) -> tuple[tuple[str, str], ...]:
     """Return the words of each time in `text` that is not a full date, with its date.
 
@@ -55,16 +52,3 @@ def named_dates(text: str, when: datetime) -> tuple[tuple[str, str], ...]:
         for words, date in found
         if not _FULL.search(words) and date not in beginning
     )
-
-
-def with_named_dates(text: str, dates: Sequence[tuple[str, str]]) -> str:
-    """Return `text` with each date of `named_dates` in brackets after its words."""
-    out, place = [], 0
-    for words, date in dates:
-        found = text.find(words, place)
-        if found < 0:
-            continue
-        end = found + len(words)
-        out += [text[place:end], f" ({date})"]
-        place = end
-    return "".join([*out, text[place:]])

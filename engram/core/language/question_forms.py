@@ -15,7 +15,8 @@ def asks_for_several(question: str) -> bool:
 
     `asks_for_several("Which cities did she visit?")`, not "Where does she live?".
     """
-    return bool(_of_all_languages("several").search(fold(question)))
+    folded = fold(question)
+    return any(one.search(folded) for one in _of_all_languages("several"))
 
 
 def asks_about_past(question: str) -> bool:
@@ -23,7 +24,7 @@ def asks_about_past(question: str) -> bool:
 
     `asks_about_past("Where did I live before?")`, not "Where do I live?".
     """
-    return bool(_of_all_languages("past").search(question))
+    return any(one.search(question) for one in _of_all_languages("past"))
 
 
 def is_courtesy(text: str) -> bool:
@@ -77,5 +78,7 @@ def _courtesies() -> re.Pattern[str]:
 
 
 @cache
-def _of_all_languages(key: str) -> re.Pattern[str]:
-    return re.compile(languages.any_pattern("questions", key), re.IGNORECASE)
+def _of_all_languages(key: str) -> tuple[re.Pattern[str], ...]:
+    """Return a pattern a language: one alternation of all takes four times as long."""
+    found = map(languages.pattern, languages.texts("questions", key).values())
+    return tuple(re.compile(one, re.IGNORECASE) for one in found)

@@ -265,18 +265,6 @@ class ImportancePolicy:
     moment: float = number(0.03, "share", 0, 1, "C10", "gain of a moment")
     entity: float = number(0.02, "share", 0, 1, "C10", "gain of an entity")
     fact: float = number(0.0, "share", 0, 1, "C10", "gain of a plain fact")
-    critical_level: float = number(
-        0.9, "share", 0, 1, "C10", "importance from which a memory is critical"
-    )
-    high_level: float = number(
-        0.7, "share", 0, 1, "C10", "importance from which it is high"
-    )
-    normal_level: float = number(
-        0.4, "share", 0, 1, "C10", "importance from which it is normal"
-    )
-    low_level: float = number(
-        0.2, "share", 0, 1, "C10", "importance from which it is low; trivial below"
-    )
     sign_width: float = number(
         4.0,
         "characters",

@@ -1,28 +1,22 @@
-"""Verification of ranked units against their files (row X19)."""
+"""From slots to hits: what a question may see, read again from its file.
+
+Rows A29, X8, X19.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from engram.core import todos
-from engram.core.language.question_forms import is_courtesy
-from engram.core.records import (
-    Fact,
-    FiledTurn,
-)
+from engram.core import lifecycle, personas, todos
+from engram.core.records import UNKNOWN_PERSONA, Fact, FiledTurn
+from engram.core.text import content_hash
+from engram.index.database import OwnNote
 from engram.recall import formatting
-from engram.recall.visibility import is_hidden
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Collection,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from engram.core.policy import RecallPolicy
@@ -32,6 +26,61 @@ if TYPE_CHECKING:
     from engram.recall.candidates import RankedCandidates
     from engram.recall.request import RecallRequest, RecallSearch
     from engram.recall.topics import PastState
+
+
+def recallable(
+    index: Index, keys: Sequence[str], request: RecallRequest, filtered: Counter[str]
+) -> dict[str, Unit]:
+    """Return the units with these keys that may be recalled; count the others."""
+    units = index.units(keys)
+    return {
+        key: unit
+        for key, unit in units.items()
+        if not is_hidden(unit, request, index.tombstones.keys, filtered)
+    }
+
+
+def is_hidden(
+    unit: Unit, request: RecallRequest, buried: Collection[str], filtered: Counter[str]
+) -> bool:
+    """Return whether a unit may not be recalled, and count the reason.
+
+    A turn is hidden with the fact that a user removed (`X8`).
+    """
+    why = None
+    if isinstance(unit, Fact):
+        if request.as_of:
+            why = lifecycle.hidden_reason_as_of(unit, request.as_of)
+        else:
+            why = lifecycle.hidden_reason(unit, request.now, archive=request.archive)
+    elif _is_forgotten(unit, buried):
+        why = "forgotten"
+    if why is None and _is_of(unit, request.running):
+        why = "said in this conversation"
+    private_to = unit.turn.private_to if isinstance(unit, FiledTurn) else unit.persona
+    if why is None and not personas.sees(request.persona, private_to):
+        why = "of another persona"
+    if why is not None:
+        filtered[why] += 1
+    return why is not None
+
+
+def _is_of(unit: Unit, running: Collection[str]) -> bool:
+    """Return whether all sources of a unit are in the `running` session."""
+    if not running or isinstance(unit, OwnNote):
+        return False
+    keys = [unit.key] if isinstance(unit, FiledTurn) else [unit.source, *unit.also]
+    return all(key.partition("#")[0] in running for key in keys)
+
+
+def _is_forgotten(unit: FiledTurn | OwnNote, buried: Collection[str]) -> bool:
+    """Return whether a user removed the turn, or the statement of a broken note.
+
+    The front matter of a broken note cannot be read, so its status is unknown.
+    """
+    if isinstance(unit, FiledTurn):
+        return unit.key in buried
+    return unit.persona == UNKNOWN_PERSONA and content_hash(unit.text) in buried
 
 
 def verified_hits(
@@ -44,25 +93,16 @@ def verified_hits(
 
     Yields at least one hit if there is one, and stops when time is up.
     """
-    index, policy = search.index, search.settings.policy
+    index, policy, zone = search.index, search.settings.policy, search.settings.zone
     by_key = {slot.key: slot for slot in candidates.slots}
     seen: dict[str, CurrentFile] = {}
-    label_of = cache(
-        lambda name: _establishment_label(
-            search.sources.usage(name).stability, policy.recall
-        )
-    )
-    readable = _without_courtesies(
-        search,
+    readable = _current(
+        index,
+        candidates.units,
+        list(by_key),
+        candidates.request,
         candidates.filtered,
-        _current(
-            index,
-            candidates.units,
-            list(by_key),
-            candidates.request,
-            candidates.filtered,
-            seen,
-        ),
+        seen,
     )
     while page := list(islice(readable, min(_PAGE, candidates.request.k))):
         sources = sorted({unit.source for _, unit, _ in page if isinstance(unit, Fact)})
@@ -83,13 +123,23 @@ def verified_hits(
                 path,
                 turns,
                 provenance[key],
-                search.settings.zone,
+                zone,
                 standing=", ".join(
-                    filter(None, (SAID_BEFORE if key in earlier else "", label_of(key)))
+                    filter(
+                        None,
+                        (
+                            SAID_BEFORE if key in earlier else "",
+                            _establishment_label(
+                                search.sources.usage(key).stability, policy.recall
+                            ),
+                        ),
+                    )
                 ),
                 fault=fault,
-                due=_due_words(unit, search),
-                **_end_of(past.get(key), search.settings.zone),
+                due=todos.due_words(unit, search.request.now, zone)
+                if isinstance(unit, Fact)
+                else "",
+                **_end_of(past.get(key), zone),
             )
             if search.limit.out_of_time_for("further hits"):
                 return
@@ -134,38 +184,11 @@ def _current(
                 filtered["forgotten"] += 1
 
 
-def _without_courtesies(
-    search: RecallSearch,
-    filtered: Counter[str],
-    units: Iterator[tuple[str, Unit, str]],
-) -> Iterator[tuple[str, Unit, str]]:
-    """Yield all units except courtesies of the assistant, unless they are asked for.
-
-    "Nice to meet you, Lena!" contains the name that a question asks for, but no answer.
-    """
-    if search.question.about_role == "assistant":
-        yield from units
-        return
-    for key, unit, path in units:
-        turn = unit.turn if isinstance(unit, FiledTurn) else None
-        if turn and turn.role == "assistant" and is_courtesy(turn.text):
-            filtered["a mere courtesy"] += 1
-        else:
-            yield key, unit, path
-
-
 def _establishment_label(stability: float, policy: RecallPolicy) -> str:
     """Return the label of a memory of this stability, or '' (`A29`)."""
     if stability >= policy.well_established:
         return "well-established"
     return "established" if stability >= policy.established else ""
-
-
-def _due_words(unit: Unit, search: RecallSearch) -> str:
-    """Return the words for the due date of a promise, or for its end, or ''."""
-    if not isinstance(unit, Fact):
-        return ""
-    return todos.due_words(unit, search.request.now, search.settings.zone)
 
 
 def _end_of(past: PastState | None, zone: tzinfo) -> dict[str, Any]:
