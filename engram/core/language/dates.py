@@ -132,15 +132,6 @@ def without_written_dates(text: str) -> str:
     return _BESIDE.sub(lambda found: found.group().partition(" ")[0], text)
 
 
-def written_dates_blanked(text: str) -> str:
-    """Return `text` in the same length with blanks for the dates in brackets."""
-    if "(" not in text:
-        return text
-    return _BESIDE.sub(
-        lambda found: found.group().partition(" ")[0].ljust(len(found.group())), text
-    )
-
-
 def _once(text: str, found: Sequence[Span], when: datetime) -> Iterator[Span]:
     """Yield the spans; of words with a written date, only the span of the date (`X14`).
 

@@ -136,7 +136,8 @@ def extract(
 def _with_slot(candidate: Candidate) -> Candidate:
     """Return a candidate with the attribute and the value that its text gives."""
     given = [one for one in states(candidate.text) if not (one.over or one.planned)]
-    if not given or not given[0].value:
+    is_wish = "instruction" in candidate.tags
+    if is_wish or not given or not given[0].value:
         return candidate
     return replace(candidate, attribute=given[0].attribute, value=given[0].written)
 

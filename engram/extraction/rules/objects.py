@@ -38,17 +38,10 @@ _DANGLING = pattern_of("dangling")
 _REFUSED = pattern_of("refused")
 _POINTING = pattern_of("pointing")
 _SHOWN = pattern_with_case("shown")
-_EVAL = pattern_of("evaluation")
-_PLACE = pattern_with_case("place")
 _UNTIED = pattern_of("outside")
 _APART = pattern_of("own_clause")
 _UNFINISHED_SPAN = pattern_with_case("unfinished_span")
 _UNREAD = pattern_with_case("unresolved_date")
-
-
-def is_apart(words: str) -> bool:
-    """Return whether `words` contain a clause that a following date could modify."""
-    return _APART.search(words) is not None
 
 
 def is_untied(raw: str, start: int, dates: Sequence[Span], *, is_annual: bool) -> bool:
