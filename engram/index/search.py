@@ -443,7 +443,7 @@ def _indexed_text(unit: Unit) -> IndexedText:
         return IndexedText(
             unit.id,
             "fact",
-            unit.text,
+            "\n".join([unit.text, *unit.tags]),
             when=_stamp(unit.created),
             persona=unit.persona or "",
             status=unit.status,

@@ -51,7 +51,8 @@ def as_hit(
             kind="fact",
             text=unit.text,
             path=unit.path,
-            score=slot.score,
+            score=slot.fit,
+            rank=slot.score,
             parts=slot.parts,
             when=_local(happened(unit), zone),
             category=unit.category,
@@ -76,6 +77,7 @@ def as_hit(
             "turn",
             text,
             path,
+            slot.fit,
             slot.score,
             slot.parts,
             when=said_at,
@@ -91,6 +93,7 @@ def as_hit(
         "note",
         unit.text,
         unit.path,
+        slot.fit,
         slot.score,
         slot.parts,
         _local(unit.changed, zone),
@@ -156,9 +159,13 @@ def provenance(
     return sources
 
 
-def fenced(hits: Sequence[SearchHit], mark: str) -> str:
-    """Return the hits as text for a model, fenced by `mark` and marked as notes."""
-    return fence("\n".join(reading_lines(hits)), mark) if hits else ""
+def fenced(hits: Sequence[SearchHit], mark: str, note: str = "") -> str:
+    """Return the hits as text for a model, fenced by `mark` and marked as notes.
+
+    `note` is a sentence before them, or ''.
+    """
+    lines = [note] if note else []
+    return fence("\n".join(lines + reading_lines(hits)), mark) if hits else ""
 
 
 def fence(text: str, mark: str) -> str:
@@ -267,19 +274,22 @@ _HEAD = re.compile(
 )
 """Matches the beginning of the head of a hit or of a day."""
 
-_SHOWN = tuple(field.name for field in fields(SearchHit) if field.name != "parts")
+_SHOWN = tuple(
+    field.name for field in fields(SearchHit) if field.name not in {"rank", "parts"}
+)
 
 
 def as_json(answer: RecallResult, now: datetime, *, explain: bool) -> dict[str, Any]:
     """Return the answer given at `now` as JSON.
 
-    `explain` adds the parts of each score and their meaning (`X4`).
+    `explain` adds the rank of each hit, its parts and their meaning (`X4`).
     """
     hits = []
     for hit in answer.hits:
         row = {"id": hit.key} | {name: getattr(hit, name) for name in _SHOWN}
         row |= {"when": _iso(hit.when), "score": round(hit.score, 4)}
         if explain:
+            row["rank"] = round(hit.rank, 4)
             row["parts"] = {name: round(value, 4) for name, value in hit.parts.items()}
             row["meaning"] = {
                 name: meaning for name, _, meaning in ranking.explanation(hit.parts)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engram.core.excerpts import count_tokens, excerpt
+from engram.core.text import normalise
 from engram.recall import formatting
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The hits of an answer; `repeated` counts turns that facts quote in full."""
+    """The hits of an answer; `repeated` counts those that say what a better one says."""
 
     hits: tuple[SearchHit, ...]
     repeated: int
@@ -39,15 +40,15 @@ def select(
 ) -> Selection:
     """Return the best of `hits` whose text costs at most `budget` tokens, at most `k`.
 
-    The hits keep their order, and each has its cost in `tokens`. A turn is left out if
-    it follows a fact that shows all its words. `hits` is read until the budget is used.
+    The hits keep their order, and each has its cost in `tokens`. A hit is left out if it
+    has the text of a better one, or is a turn whose words a fact before it shows. `hits` is read until the budget is used.
     If that gives fewer than `k` hits, the share `facts_share` of the places is reserved
     for facts, which replace the last turns and notes.
     """
     page = _Page(question, policy, budget)
     repeated = 0
     for number, hit in enumerate(hits, 1):
-        if hit.key in page.quoted:
+        if hit.key in page.quoted or normalise(hit.text) in page.texts:
             repeated += 1
         elif page.is_full or not page.add(hit):
             page.is_full = True
@@ -80,7 +81,8 @@ class _Chosen:
 class _Page:
     """The hits chosen so far, and the remaining tokens.
 
-    `quoted` are the keys of turns that a chosen fact shows in full.
+    `quoted` are the keys of turns that a chosen fact shows in full, `texts` the texts of
+    chosen hits in their normal form.
     """
 
     def __init__(self, question: Question, policy: RecallPolicy, budget: int) -> None:
@@ -90,6 +92,7 @@ class _Page:
         self.places: list[_Chosen] = []
         self.is_full = False
         self.quoted: set[str] = set()
+        self.texts: set[str] = set()
         self._days: Counter[str] = Counter()
         self._turns: Counter[str] = Counter()
 
@@ -109,6 +112,7 @@ class _Page:
         self._turns[hit.source] += 1
         if hit.kind == "fact" and short.said == whole.said:
             self.quoted.add(hit.source)
+        self.texts.add(normalise(hit.text))
         self.places.append(_Chosen(short, hit, cost, day))
         return True
 
@@ -137,7 +141,7 @@ class _Page:
         for place in self.places:
             if self.tokens_left < self.policy.least_tokens:
                 return
-            if place.hit.text == place.whole.text:
+            if place.hit.text == place.whole.text or self._is_side_note(place.whole):
                 continue
             limit = place.cost + self.tokens_left
             longer, cost = self._dated(*self._cut(place.whole, limit), limit)
@@ -147,15 +151,17 @@ class _Page:
 
     def _most(self, hit: SearchHit) -> int:
         """Return the maximum number of tokens of a hit while other hits follow."""
-        asked = self.question.about_role == "assistant"
-        if hit.kind == "turn" and hit.said_by == "assistant" and not asked:
-            if self.question.wants_several:
-                return self.policy.several_tokens
+        if self._is_side_note(hit):
             return self.policy.assistant_tokens
         if hit.said:
             without = self._cost(formatting.line_without_said(hit))
             return without + self.policy.hit_tokens
         return self.policy.hit_tokens
+
+    def _is_side_note(self, hit: SearchHit) -> bool:
+        """Return whether a hit is a turn of the assistant that is not asked for."""
+        asked = self.question.about_role == "assistant"
+        return hit.kind == "turn" and hit.said_by == "assistant" and not asked
 
     def _cut(self, hit: SearchHit, limit: int) -> tuple[SearchHit, int]:
         """Return a hit cut to `limit` tokens, if possible, and the cost of its line."""

@@ -8,11 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engram.core import todos
-from engram.core.language.question_forms import is_courtesy
-from engram.core.records import (
-    Fact,
-    FiledTurn,
-)
+from engram.core.records import Fact
 from engram.recall import formatting
 from engram.recall.visibility import is_hidden
 
@@ -52,17 +48,13 @@ def verified_hits(
             search.sources.usage(name).stability, policy.recall
         )
     )
-    readable = _without_courtesies(
-        search,
+    readable = _current(
+        index,
+        candidates.units,
+        list(by_key),
+        candidates.request,
         candidates.filtered,
-        _current(
-            index,
-            candidates.units,
-            list(by_key),
-            candidates.request,
-            candidates.filtered,
-            seen,
-        ),
+        seen,
     )
     while page := list(islice(readable, min(_PAGE, candidates.request.k))):
         sources = sorted({unit.source for _, unit, _ in page if isinstance(unit, Fact)})
@@ -132,26 +124,6 @@ def _current(
                 yield key, visible, place[0]
             else:
                 filtered["forgotten"] += 1
-
-
-def _without_courtesies(
-    search: RecallSearch,
-    filtered: Counter[str],
-    units: Iterator[tuple[str, Unit, str]],
-) -> Iterator[tuple[str, Unit, str]]:
-    """Yield all units except courtesies of the assistant, unless they are asked for.
-
-    "Nice to meet you, Lena!" contains the name that a question asks for, but no answer.
-    """
-    if search.question.about_role == "assistant":
-        yield from units
-        return
-    for key, unit, path in units:
-        turn = unit.turn if isinstance(unit, FiledTurn) else None
-        if turn and turn.role == "assistant" and is_courtesy(turn.text):
-            filtered["a mere courtesy"] += 1
-        else:
-            yield key, unit, path
 
 
 def _establishment_label(stability: float, policy: RecallPolicy) -> str:
