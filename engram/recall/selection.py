@@ -141,7 +141,7 @@ class _Page:
         for place in self.places:
             if self.tokens_left < self.policy.least_tokens:
                 return
-            if place.hit.text == place.whole.text or self._is_side_note(place.whole):
+            if place.hit.text == place.whole.text:
                 continue
             limit = place.cost + self.tokens_left
             longer, cost = self._dated(*self._cut(place.whole, limit), limit)
@@ -151,17 +151,13 @@ class _Page:
 
     def _most(self, hit: SearchHit) -> int:
         """Return the maximum number of tokens of a hit while other hits follow."""
-        if self._is_side_note(hit):
+        asked = self.question.about_role == "assistant"
+        if hit.kind == "turn" and hit.said_by == "assistant" and not asked:
             return self.policy.assistant_tokens
         if hit.said:
             without = self._cost(formatting.line_without_said(hit))
             return without + self.policy.hit_tokens
         return self.policy.hit_tokens
-
-    def _is_side_note(self, hit: SearchHit) -> bool:
-        """Return whether a hit is a turn of the assistant that is not asked for."""
-        asked = self.question.about_role == "assistant"
-        return hit.kind == "turn" and hit.said_by == "assistant" and not asked
 
     def _cut(self, hit: SearchHit, limit: int) -> tuple[SearchHit, int]:
         """Return a hit cut to `limit` tokens, if possible, and the cost of its line."""

@@ -250,7 +250,7 @@ class RecallPolicy:
         20,
         100000,
         "recall",
-        "most tokens of an assistant's turn, unless the question asks for it",
+        "the same for an assistant's words, unless the question asks for them",
     )
     several_share: float = number(
         0.7,
