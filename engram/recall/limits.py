@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         Sequence,
     )
 
-    from engram.config import Settings
     from engram.core.entities import EntityNames
     from engram.core.policy import RecallPolicy, TrustPolicy
     from engram.index.database import Unit
@@ -139,7 +138,9 @@ def with_external_limits(
     The assistant is not limited if the question asks for its words.
     """
     policy, slots = search.settings.policy, candidates.slots
-    limited = trust.EXTERNAL if search.question.about_role == "assistant" else trust.OTHERS
+    limited = (
+        trust.EXTERNAL if search.question.about_role == "assistant" else trust.OTHERS
+    )
     found = _source_classes(search.index, slots, candidates.units, policy.trust)
     classes = {key: said_by for key, said_by in found.items() if said_by in limited}
     if not classes:

@@ -338,5 +338,5 @@ def _why_empty(index: Index, filtered: Counter[str], *, complete: bool) -> str:
     return "nothing in memory fits the question"
 
 
-NOTHING_FITS_WELL = "nothing in memory fits the question well"
+NOTHING_FITS_WELL = "nothing of this fits the question well"
 """The note of an answer whose best hit covers less of the question than `fits`."""

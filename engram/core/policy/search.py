@@ -334,7 +334,7 @@ class RecallPolicy:
         "share of a question that a hit exceeds by its own words or meaning",
     )
     fits: float = number(
-        0.3,
+        0.35,
         "share",
         0,
         1,

@@ -139,6 +139,7 @@ def _results(visit: Visit, answer: Mapping[str, Any]) -> Html:
     incomplete = not answer.get("complete", True)
     return join(
         tag("p", number, class_="lead"),
+        tag("p", _sentence(answer["note"])) if answer.get("note") else None,
         tag("p", "The index is not ready yet; there may be more.")
         if incomplete
         else None,
