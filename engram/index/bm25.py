@@ -458,7 +458,8 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         terms, lengths = [], self._rows.columns["length"]
         for word, times in Counter(question.words).items():
             rows, counts = self._postings_of_word(word, question)
-            rarity = max(self._idf(len(rows)), self.policy.least_idf)
+            # a word that no unit has is as rare as one of a single unit
+            rarity = max(self._idf(max(len(rows), 1)), self.policy.least_idf)
             faint = word in question.faint and not date_word(word)[0]
             places = rows.astype(np.intp)
             seen = visible[places]

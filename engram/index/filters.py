@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from engram.index.columns import Bools, ColumnStore, Ints, Places, StringTable
 
-REASONS = ("", "status", "not valid then", "not known then")
-"""The reasons for removing a visible row from the hits."""
+STATES_NOTHING = "states nothing"
+REASONS = (STATES_NOTHING, "status", "not valid then", "not known then")
+"""The reasons for removing a visible row from the hits; the first is not the filter's."""
 
 _CACHED = 8
 _SHORT_REPLY = 2
@@ -107,7 +108,7 @@ class RowFilter:
         return found
 
     def reasons(self, rows: Places, where: SearchFilter) -> Ints:
-        """Return for each visible row its index in `REASONS`, 0 if permitted."""
+        """Return for each visible row its index in `REASONS`, 0 if it may be found."""
         columns = self._rows.columns
         found = np.where(
             self._has_name("status", where.statuses)[columns["status"][rows]], 0, 1

@@ -30,6 +30,7 @@ from engram.core.records import (
     FiledTurn,
     RecallResult,
 )
+from engram.index.filters import STATES_NOTHING
 from engram.recall import formatting
 from engram.recall.candidates import RankedCandidates, find_candidates
 from engram.recall.limits import (
@@ -332,9 +333,9 @@ def _why_empty(index: Index, filtered: Counter[str], *, complete: bool) -> str:
         return "the vault is still being read"
     if not len(index.lexical):
         return "there are no memories yet"
-    reasons = sorted(filtered.items() - {(MISFIT, filtered[MISFIT])})
+    reasons = sorted(filtered.keys() - {MISFIT, STATES_NOTHING})
     if reasons:
-        return "filtered: " + ", ".join(f"{why} ({number})" for why, number in reasons)
+        return "filtered: " + ", ".join(f"{why} ({filtered[why]})" for why in reasons)
     return "nothing in memory fits the question"
 
 

@@ -32,10 +32,7 @@ def selected(hits, budget, k=50, question="words?"):
 def test_an_answer_never_costs_more_than_its_budget(budget, length):
     """With its fence and its days, however long the units are."""
     text = "A sentence of words. " * (length // 20 + 1)
-    hits = [
-        hit(f"t{n}", f"{text}{n}", when=NOW - timedelta(days=n), said_by="assistant")
-        for n in range(40)
-    ]
+    hits = [hit(f"t{n}", f"{text}{n}", when=NOW - timedelta(days=n)) for n in range(40)]
     chosen = selected(hits, budget)
     assert chosen
     shown = fenced(chosen, "0" * 8)

@@ -245,7 +245,7 @@ class RecallPolicy:
         "tokens of a long hit as long as further hits need theirs",
     )
     assistant_tokens: int = number(
-        80,
+        30,
         "tokens",
         20,
         100000,
