@@ -73,7 +73,8 @@ class IndexedText:
     """The text and the columns of a unit for the index.
 
     Times are in epoch seconds; `persona` '' is global. `thread` is the stem of the
-    session file for turns, '' for other units; `position` orders its turns.
+    session file for turns, '' for other units; `position` orders its turns. `tags`
+    find the unit too, and do not count for its length.
     """
 
     key: str
@@ -89,6 +90,7 @@ class IndexedText:
     valid_from: float | None = None
     valid_until: float | None = None
     created: float | None = None
+    tags: tuple[str, ...] = ()
 
 
 class UnitOrigin(NamedTuple):
@@ -194,6 +196,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _insert(self, doc: IndexedText) -> None:
         found = words(doc.text, singles=True)
         stems, code = unit_stems(found)
+        tags = stems_of(words(" ".join(doc.tags)), LANGUAGES[code])
         new = self._names["speaker"].find(doc.speaker) < 0
         values: dict[str, object] = {
             name: table.code(getattr(doc, name)) for name, table in self._names.items()
@@ -213,7 +216,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         }
         self._postings.add(
             self._rows.add(doc.key, values),
-            stems + stop_word_terms(doc.text, found, code),
+            stems + tags + stop_word_terms(doc.text, found, code),
         )
         self._count(len(stems), code, 1)
         if new:

@@ -443,7 +443,7 @@ def _indexed_text(unit: Unit) -> IndexedText:
         return IndexedText(
             unit.id,
             "fact",
-            "\n".join([unit.text, *unit.tags]),
+            unit.text,
             when=_stamp(unit.created),
             persona=unit.persona or "",
             status=unit.status,
@@ -452,6 +452,7 @@ def _indexed_text(unit: Unit) -> IndexedText:
                 filter(None, (_stamp(unit.valid_until), _expiry(unit))), default=None
             ),
             created=_stamp(unit.created),
+            tags=unit.tags,
         )
     text = f"{unit.title}\n{unit.text}"
     return IndexedText(
