@@ -462,7 +462,8 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         for word, times in Counter(question.words).items():
             rows, counts = self._postings_of_word(word, question)
             # a word that no unit has is as rare as one of a single unit
-            rarity = max(self._idf(max(len(rows), 1)), self.policy.least_idf)
+            known = max(len(rows), min(1, self.corpus_size))
+            rarity = max(self._idf(known), self.policy.least_idf)
             faint = word in question.faint and not date_word(word)[0]
             places = rows.astype(np.intp)
             seen = visible[places]
@@ -591,7 +592,6 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         named_time = scoring.at_named_time(question, columns, self._rows.size)
         if np.count_nonzero(named_time) <= self.policy.postings:
             selected |= named_time
-        selected &= self._filter.informative
         selected[holding] = True
         for term in terms if question.match_all else ():
             selected &= np.bincount(term.rows, minlength=len(selected)) > 0

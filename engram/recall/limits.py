@@ -138,18 +138,15 @@ def with_external_limits(
     The assistant is not limited if the question asks for its words.
     """
     policy, slots = search.settings.policy, candidates.slots
-    limited = (
-        trust.EXTERNAL if search.question.about_role == "assistant" else trust.OTHERS
-    )
+    asked = search.question.about_role == "assistant"
+    limited = trust.EXTERNAL if asked else trust.OTHERS
     found = _source_classes(search.index, slots, candidates.units, policy.trust)
     classes = {key: said_by for key, said_by in found.items() if said_by in limited}
     if not classes:
         return candidates
     places = max_hits(candidates.request.k, candidates.request.budget, policy.recall)
-    return replace(
-        candidates,
-        slots=ranking.limit_sources(slots, classes, places, policy.recall),
-    )
+    slots = ranking.limit_sources(slots, classes, places, policy.recall)
+    return replace(candidates, slots=slots)
 
 
 def _source_classes(

@@ -128,7 +128,7 @@ def recall(
     hits = verified_hits(search, candidates, past, earlier)
     fits = any(slot.fit >= policy.fits for slot in candidates.slots)
     note = "" if fits else NOTHING_FITS_WELL
-    budget = request.budget - (0 if fits else count_tokens(f"{note}\n", policy))
+    budget = request.budget - count_tokens(note and f"{note}\n", policy)
     selection = select(hits, question, policy, request.k, budget)
     chosen, repeated = selection.hits, selection.repeated
     limit.end("files and tokens")

@@ -72,10 +72,7 @@ def test_a_wish_to_forget_is_no_hit(memory):
     ("query", "note"),
     [
         ("What does the heron at the mill eat?", ""),
-        (
-            "Which mill sells the cheapest organic buckwheat flour?",
-            "nothing of this fits the question well",
-        ),
+        ("Which mill sells organic flour?", "nothing of this fits the question well"),
         ("good night", "nothing in memory fits the question"),
     ],
 )
@@ -87,15 +84,3 @@ def test_an_answer_says_how_well_it_fits(memory, query, note):
     assert all(0 < hit["score"] < 0.8 for hit in answer["hits"])
     if answer["hits"]:
         assert (note in answer["text"].splitlines()) == bool(note)
-
-
-# row: C28
-def test_a_courtesy_of_the_assistant_is_no_hit(memory):
-    turns = [
-        {"text": "Hi, I'm Lena and I keep bees.", "role": "user"},
-        {"text": "Nice to meet you, Lena!", "role": "assistant"},
-    ]
-    memory.call("observe", {"turns": [one | {"session": "a"} for one in turns]})
-    answer = memory.call("recall", {"query": "Lena"})
-    assert "bees" in answer["text"]
-    assert "Nice to meet you" not in answer["text"]

@@ -32,8 +32,6 @@ def is_courtesy(text: str) -> bool:
 
     "Nice to meet you, Lena!" does; "Noted: Lena lives in Ulm." does not.
     """
-    if len(text) > _LONGEST:
-        return False
     found = words(_ADDRESSEE.sub(r"\1", text))
     rest = set(found) - _courtesies()
     names = named(text, found, lambda _name: False, alone=False)
@@ -69,10 +67,6 @@ QUESTION_MARKS = ("?", "？", "؟")
 def _begins_as_question() -> re.Pattern[str]:
     words = languages.any_pattern("questions", "begins")
     return re.compile(rf"\W*(?:{words})(?!\w)", re.IGNORECASE)
-
-
-_LONGEST = 300
-"""The most characters of a text that is checked for courtesies."""
 
 
 _ADDRESSEE = re.compile(r"(^\w+|,) [A-ZÀ-Ý][\w'’-]*")
