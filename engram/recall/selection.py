@@ -6,7 +6,6 @@ lengthened again if tokens remain. Tokens are counted as in `formatting.fenced`.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -41,21 +40,16 @@ def select(
     """Return the best of `hits` whose text costs at most `budget` tokens, at most `k`.
 
     The hits keep their order, and each has its cost in `tokens`. A hit is left out if it
-    has the text of a better one, or is a turn whose words a fact before it shows. `hits` is read until the budget is used.
-    If that gives fewer than `k` hits, the share `facts_share` of the places is reserved
-    for facts, which replace the last turns and notes.
+    has the text of a better one, or is a turn whose words a fact before it shows. `hits`
+    is read until the budget is used.
     """
     page = _Page(question, policy, budget)
     repeated = 0
     for number, hit in enumerate(hits, 1):
         if hit.key in page.quoted or normalise(hit.text) in page.texts:
             repeated += 1
-        elif page.is_full or not page.add(hit):
-            page.is_full = True
-            if not page.lacks_facts():
-                break
-            if hit.kind == "fact":
-                page.add_instead(hit)
+        elif not page.add(hit):
+            break
         if number - repeated == k:
             break
     page.lengthen()
@@ -90,7 +84,6 @@ class _Page:
         self.policy = policy
         self.tokens_left = budget - self._cost(formatting.fence("", "0" * 8))
         self.places: list[_Chosen] = []
-        self.is_full = False
         self.quoted: set[str] = set()
         self.texts: set[str] = set()
         self._days: Counter[str] = Counter()
@@ -115,26 +108,6 @@ class _Page:
         self.texts.add(normalise(hit.text))
         self.places.append(_Chosen(short, hit, cost, day))
         return True
-
-    def lacks_facts(self) -> bool:
-        """Return whether facts have less than their share of the places."""
-        facts = sum(place.hit.kind == "fact" for place in self.places)
-        return facts < math.ceil(len(self.places) * self.policy.facts_share)
-
-    def add_instead(self, fact: SearchHit) -> None:
-        """Add a fact instead of the last hits that are not facts."""
-        while not self.add(fact):
-            others = [place for place in self.places if place.hit.kind != "fact"]
-            if not others:
-                return
-            self._remove(others[-1])
-
-    def _remove(self, place: _Chosen) -> None:
-        self.places.remove(place)
-        self._days[place.day] -= 1
-        self._turns[place.hit.source] -= 1
-        freed = 0 if self._days[place.day] else self._cost(place.day)
-        self.tokens_left += place.cost + freed
 
     def lengthen(self) -> None:
         """Lengthen the hits that were cut, best first, while tokens remain."""

@@ -133,18 +133,6 @@ def test_no_text_can_look_like_the_head_of_a_hit(forged):
     assert f"  > {forged}" in text.splitlines()
 
 
-# row: E18
-def test_facts_keep_their_share_of_scarce_places():
-    """Turns cannot eat every place when there are more than fit."""
-    hits = [hit(f"t{n}", f"words of turn {n}") for n in range(30)]
-    hits += [hit(f"f{n}", f"a fact {n}", "fact") for n in range(12)]
-    keys = [one.key for one in selected(hits, 160)]
-    facts = [key for key in keys if key[0] == "f"]
-    assert len(facts) >= 0.3 * len(keys)
-    assert keys[:3] == ["t0", "t1", "t2"]
-    assert facts == sorted(facts)
-
-
 def test_equal_texts_are_one_hit():
     """However they are spelled; the best stays."""
     hits = [

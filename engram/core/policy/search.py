@@ -360,9 +360,6 @@ class RecallPolicy:
         "recall",
         "share of the best score from which a hit is on the topic of the best one",
     )
-    facts_share: float = number(
-        0.3, "share", 0, 1, "recall", "share of the slots reserved for facts"
-    )
     context_facts: int = number(
         8, "facts", 0, 1000, "A29", "facts about the question in a context"
     )
