@@ -321,12 +321,12 @@ class ContextBuilder:
         return lines
 
     def _last_session(self, keys: Mapping[str, Any], ended: datetime) -> list[str]:
-        """Return the summary of the last session."""
+        """Return the summary of the last session, without sentences that were cut."""
         texts = self._visible_texts(keys.get("one_liner"))
         texts += self._visible_texts(keys.get("what_mattered"))
         zone = self.settings.zone
         label = f"{trust.SUMMARY_LABEL}, last conversation, {day(ended, zone)}"
-        return [f"- [{label}] {text}" for text in texts]
+        return [f"- [{label}] {text}" for text in texts if not text.endswith("…")]
 
     def _short_cost(self, fact: Fact) -> int:
         return self._cost([f"- {fact.text}"])
