@@ -29,18 +29,20 @@ if TYPE_CHECKING:
     from engram.recall.request import RecallSearch
 
 
-def without_misfits(candidates: RankedCandidates, floor: float) -> RankedCandidates:
-    """Leave out candidates that cover at most `floor` of the question by themselves.
+def without_misfits(
+    candidates: RankedCandidates, policy: RecallPolicy
+) -> RankedCandidates:
+    """Leave out candidates that cover too little of the question by themselves.
 
     Units reached by relations stay, though they match no word (`A18`), unless nothing
     else is left.
     """
-    fitting = [slot for slot in candidates.slots if slot.fit > floor]
+    fitting = [slot for slot in candidates.slots if slot.fit > policy.floor]
     if fitting:
         fitting = [
             slot
             for slot in candidates.slots
-            if slot.fit > floor or slot.key in candidates.related
+            if slot.fit > policy.floor or slot.key in candidates.related
         ]
     if misfits := len(candidates.slots) - len(fitting):
         candidates.filtered[MISFIT] += misfits

@@ -109,9 +109,7 @@ def recall(
     candidates = _with_archive(search, find_candidates(search))
     weak = policy.weak * (policy.several_share if question.wants_several else 1.0)
     if not request.as_of:
-        by_meaning = search.embed and not candidates.unused_reason
-        floor = policy.floor if by_meaning else 0.0
-        candidates = without_misfits(with_slot(search, candidates), floor)
+        candidates = without_misfits(with_slot(search, candidates), policy)
     candidates = without_weak(candidates, weak)
     earlier: frozenset[str] = frozenset()
     if not request.as_of:

@@ -326,12 +326,12 @@ class RecallPolicy:
         0.5, "share", 0, 1, "A16", "share of its score for an insight of another system"
     )
     floor: float = number(
-        0.15,
+        0.0,
         "share",
         0,
         1,
         "recall",
-        "share of a question that a hit exceeds by its words or meaning; 0 without a model",
+        "share of a question that a hit exceeds by its own words or meaning",
     )
     fits: float = number(
         0.35,
@@ -339,7 +339,7 @@ class RecallPolicy:
         0,
         1,
         "recall",
-        "share that the best hit reaches, else the answer says that nothing fits well",
+        "the same for the best hit of an answer, else the answer says that nothing fits well",
     )
     answers: float = number(
         1.0,
