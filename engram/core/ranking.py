@@ -255,7 +255,7 @@ MAX_STABILITY = 5.0
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
-        "balanced": Preset(1.0, 0.02, 0.0, 30, subject=0.15, ties=0.05),
+        "balanced": Preset(1.0, 0, 0, 30, subject=0.15, ties=0.05),
         "belief": Preset(
             0.50,
             0.20,

@@ -593,9 +593,10 @@ class Trace:
 
 @dataclass(slots=True)  # not frozen: that would triple the time to create the hits
 class SearchHit:
-    """A recalled unit with its evidence and the parts of its score (row X4).
+    """A recalled unit with its evidence and the parts of its rank (row X4).
 
-    The parts sum to `score`. `about` are the names of the entities of a fact;
+    `score`, 0–1, is the share of the question that the unit covers by its own words and
+    meaning. `rank`, the value that decides the order, is the sum of `parts`. `about` are the names of the entities of a fact;
     `standing` states in words how long it has been of use (row A29), `due` when a
     promise is due or that it was fulfilled. `reworded` is true if the quote is older
     than the wording of the statement. `fault` describes a fault of the note and the
@@ -613,6 +614,7 @@ class SearchHit:
     text: str
     path: str
     score: float
+    rank: float = 0.0
     parts: Mapping[str, float] = field(default_factory=dict)
     when: datetime | None = None
     speaker: str = ""

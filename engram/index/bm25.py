@@ -76,6 +76,7 @@ class IndexedText:
     Times are in epoch seconds; `persona` '' is global. `thread` is the stem of the
     session file for turns, '' for other units; `position` orders its turns. `voice` is
     the caller's role and origin of a turn, `role` that which counts for a question.
+    `tags` find the unit too, and do not count for its length.
     """
 
     key: str
@@ -92,6 +93,7 @@ class IndexedText:
     valid_from: float | None = None
     valid_until: float | None = None
     created: float | None = None
+    tags: tuple[str, ...] = ()
 
 
 class UnitOrigin(NamedTuple):
@@ -197,6 +199,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _insert(self, doc: IndexedText) -> None:
         found = words(doc.text, singles=True)
         stems, code = unit_stems(found)
+        tags = stems_of(words(" ".join(doc.tags)), LANGUAGES[code])
         new = self._names["speaker"].find(doc.speaker) < 0
         values: dict[str, object] = {
             name: table.code(getattr(doc, name)) for name, table in self._names.items()
@@ -216,7 +219,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         }
         self._postings.add(
             self._rows.add(doc.key, values),
-            stems + stop_word_terms(doc.text, found, code),
+            stems + tags + stop_word_terms(doc.text, found, code),
         )
         self._count(len(stems), code, 1)
         if new:
@@ -487,7 +490,9 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         terms, lengths = [], self._rows.columns["length"]
         for word, times in Counter(question.words).items():
             rows, counts = self._postings_of_word(word, question)
-            rarity = max(self._idf(len(rows)), self.policy.least_idf)
+            # a word that no unit has is as rare as one of a single unit
+            known = max(len(rows), min(1, self.corpus_size))
+            rarity = max(self._idf(known), self.policy.least_idf)
             faint = word in question.faint and not date_word(word)[0]
             places = rows.astype(np.intp)
             seen = visible[places]
@@ -616,7 +621,6 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         named_time = scoring.at_named_time(question, columns, self._rows.size)
         if np.count_nonzero(named_time) <= self.policy.postings:
             selected |= named_time
-        selected &= self._filter.informative
         selected[holding] = True
         for term in terms if question.match_all else ():
             selected &= np.bincount(term.rows, minlength=len(selected)) > 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,12 +14,11 @@ if TYPE_CHECKING:
 
     from engram.index.columns import Bools, ColumnStore, Ints, Places, StringTable
 
-REASONS = ("", "status", "not valid then", "not known then")
-"""The reasons for removing a visible row from the hits."""
+STATES_NOTHING = "states nothing"
+REASONS = (STATES_NOTHING, "status", "not valid then", "not known then")
+"""The reasons for removing a visible row from the hits; the first is not the filter's."""
 
 _CACHED = 8
-_SHORT_REPLY = 2
-"""The most words, without stop words, of a turn that may be a mere reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,33 +47,6 @@ class RowFilter:
     def __init__(self, rows: ColumnStore, names: Mapping[str, StringTable]) -> None:
         self._rows, self._names = rows, names
         self._results: dict[object, Bools] = {}
-
-    @cached_property
-    def informative(self) -> Bools:
-        """The rows that the turns around them may find: all but mere replies.
-
-        "Noted." and "Sounds good!" answer no question. A short turn after a question
-        answers it; after a turn of the same speaker it continues it ("To Porto."); a
-        number or a time is informative by itself.
-        """
-        columns = self._rows.columns
-        rows = np.flatnonzero(columns["length"][: self._rows.size] <= _SHORT_REPLY)
-        before = columns["before"][rows]
-        same = np.logical_and.reduce(
-            [
-                columns[name][rows] == columns[name][before]
-                for name in ("role", "speaker")
-            ]
-        )
-        found = np.ones(self._rows.size, np.bool_)
-        found[rows] = (
-            same
-            | (before == 0)
-            | columns["asks"][before]
-            | columns["counted"][rows]
-            | columns["timed"][rows]
-        )
-        return found
 
     def visible(self, where: SearchFilter) -> Bools:
         """Return the rows that may be scored; cached."""
@@ -122,7 +93,7 @@ class RowFilter:
         return found
 
     def reasons(self, rows: Places, where: SearchFilter) -> Ints:
-        """Return for each visible row its index in `REASONS`, 0 if permitted."""
+        """Return for each visible row its index in `REASONS`, 0 if it may be found."""
         columns = self._rows.columns
         found = np.where(
             self._has_name("status", where.statuses)[columns["status"][rows]], 0, 1

@@ -444,6 +444,7 @@ def _indexed_text(unit: Unit) -> IndexedText:
                 filter(None, (_stamp(unit.valid_until), _expiry(unit))), default=None
             ),
             created=_stamp(unit.created),
+            tags=unit.tags,
         )
     text = f"{unit.title}\n{unit.text}"
     return IndexedText(

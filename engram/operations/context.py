@@ -26,7 +26,7 @@ from engram.core.sessions import (
 from engram.errors import BadRequestError
 from engram.ingest import requests
 from engram.operations.retrieval import asking
-from engram.recall import formatting
+from engram.recall import formatting, search
 from engram.recall.context_lines import (
     TITLES,
     day,
@@ -162,7 +162,9 @@ class ContextBuilder:
                 query, thread, name, budget=budget, quotas=quotas, record=record
             )
             hits = _not_in(parts, answer.hits)
-            self._add_hits(parts, hits, current.cards_of_hits(hits, facts), budget)
+            cards = current.cards_of_hits(hits, facts)
+            fits = search.NOTHING_FITS_WELL not in answer.note
+            self._add_hits(parts, hits, cards, budget, fits=fits)
 
         page = self.sessions.read(GUIDELINES_FILE).decode(errors="replace")
         parts["guidance"] = clear_guidelines(page, policy.actions)
@@ -189,19 +191,23 @@ class ContextBuilder:
         hits: Iterable[SearchHit],
         cards: Mapping[str, AbstractSet[str]],
         budget: int,
+        *,
+        fits: bool,
     ) -> None:
         """Add the hits of a question: cards of entities, then the other hits.
 
-        `cards` maps the line of each card to the keys of the hits in it.
+        `cards` maps the line of each card to the keys of the hits in it. Unless a hit
+        `fits` the question, a line says so.
         """
+        head = [] if fits else [search.NOTHING_FITS_WELL]
         share = self.settings.policy.recall.card_share
         parts["cards"] = self._fitting(list(cards), int(share * budget))
         in_cards = frozenset[str]().union(*(cards[line] for line in parts["cards"]))
         others = [hit for hit in hits if hit.key not in in_cards]
         budget -= self._cost(parts["cards"])
-        while others and self._cost(formatting.reading_lines(others)) > budget:
+        while others and self._cost(head + formatting.reading_lines(others)) > budget:
             others.pop()  # the weakest
-        parts["relevant"] = formatting.reading_lines(others)
+        parts["relevant"] = head + formatting.reading_lines(others) if others else []
 
     def _facts(self) -> Sequence[Fact]:
         """Return the facts of the vault; they are read again only after a change."""
@@ -319,12 +325,12 @@ class ContextBuilder:
         return lines
 
     def _last_session(self, keys: Mapping[str, Any], ended: datetime) -> list[str]:
-        """Return the summary of the last session."""
+        """Return the summary of the last session, without sentences that were cut."""
         texts = self._visible_texts(keys.get("one_liner"))
         texts += self._visible_texts(keys.get("what_mattered"))
         zone = self.settings.zone
         label = f"{trust.SUMMARY_LABEL}, last conversation, {day(ended, zone)}"
-        return [f"- [{label}] {text}" for text in texts]
+        return [f"- [{label}] {text}" for text in texts if not text.endswith("…")]
 
     def _short_cost(self, fact: Fact) -> int:
         return self._cost([f"- {fact.text}"])

@@ -359,13 +359,9 @@ def _signals_of_unread(
 
 
 def _nudge_of(fact: Fact, stage: str, policy: Policy) -> float:
-    """Return the nudge of a fact (`C28`).
-
-    A fact that the user asked to keep, or that corrects another, ranks above the old
-    words of a turn, and its age never lowers its rank.
-    """
+    """Return the nudge of a fact; age never lowers one that was kept (`C28`)."""
     nudge = lifecycle.nudge(stage, fact.verification, policy)
-    return max(nudge, 0.0) + policy.recall.kept if _is_kept(fact) else nudge
+    return max(nudge, 0.0) if _is_kept(fact) else nudge
 
 
 def _nudge_of_turns(settings: Settings) -> float:

@@ -53,7 +53,8 @@ def as_hit(
             kind="fact",
             text=unit.text,
             path=unit.path,
-            score=slot.score,
+            score=slot.fit,
+            rank=slot.score,
             parts=slot.parts,
             when=_local(happened(unit), zone),
             category=unit.category,
@@ -78,6 +79,7 @@ def as_hit(
             "turn",
             reading.shown,
             path,
+            slot.fit,
             slot.score,
             slot.parts,
             when=turn.occurred_at.astimezone(zone),
@@ -94,6 +96,7 @@ def as_hit(
         "note",
         unit.text,
         unit.path,
+        slot.fit,
         slot.score,
         slot.parts,
         _local(unit.changed, zone),
@@ -149,9 +152,13 @@ def provenance(
     return sources
 
 
-def fenced(hits: Sequence[SearchHit], mark: str) -> str:
-    """Return the hits as text for a model, fenced by `mark` and marked as notes."""
-    return fence("\n".join(reading_lines(hits)), mark) if hits else ""
+def fenced(hits: Sequence[SearchHit], mark: str, note: str = "") -> str:
+    """Return the hits as text for a model, fenced by `mark` and marked as notes.
+
+    `note` is a sentence before them, or ''.
+    """
+    lines = [note] if note else []
+    return fence("\n".join(lines + reading_lines(hits)), mark) if hits else ""
 
 
 def fence(text: str, mark: str) -> str:
@@ -258,19 +265,22 @@ _HEAD = re.compile(
 )
 """Matches the beginning of the head of a hit or of a day."""
 
-_SHOWN = tuple(field.name for field in fields(SearchHit) if field.name != "parts")
+_SHOWN = tuple(
+    field.name for field in fields(SearchHit) if field.name not in {"rank", "parts"}
+)
 
 
 def as_json(answer: RecallResult, now: datetime, *, explain: bool) -> dict[str, Any]:
     """Return the answer given at `now` as JSON.
 
-    `explain` adds the parts of each score and their meaning (`X4`).
+    `explain` adds the rank of each hit, its parts and their meaning (`X4`).
     """
     hits = []
     for hit in answer.hits:
         row = {"id": hit.key} | {name: getattr(hit, name) for name in _SHOWN}
         row |= {"when": _iso(hit.when), "score": round(hit.score, 4)}
         if explain:
+            row["rank"] = round(hit.rank, 4)
             row["parts"] = {name: round(value, 4) for name, value in hit.parts.items()}
             row["meaning"] = {
                 name: meaning for name, _, meaning in ranking.explanation(hit.parts)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         Sequence,
     )
 
-    from engram.config import Settings
     from engram.core.entities import EntityNames
     from engram.core.policy import RecallPolicy, TrustPolicy
     from engram.index.database import Unit
@@ -46,8 +45,12 @@ def without_misfits(
             if slot.fit > policy.floor or slot.key in candidates.related
         ]
     if misfits := len(candidates.slots) - len(fitting):
-        candidates.filtered["do not fit the question"] += misfits
+        candidates.filtered[MISFIT] += misfits
     return replace(candidates, slots=fitting)
+
+
+MISFIT = "do not fit the question"
+"""The reason for which a candidate that covers nothing of the question is left out."""
 
 
 def without_weak(candidates: RankedCandidates, share: float) -> RankedCandidates:
@@ -128,25 +131,31 @@ def _type_of(fact: Fact, names: EntityNames) -> str:
 
 
 def with_external_limits(
-    index: Index, candidates: RankedCandidates, settings: Settings
+    search: RecallSearch, candidates: RankedCandidates
 ) -> RankedCandidates:
-    """Limit each outside source to its share of the candidates (`X27`)."""
-    policy, slots = settings.policy, candidates.slots
-    classes = _external_classes(index, slots, candidates.units, policy.trust)
+    """Limit each outside source, and the assistant, to a share of the candidates (`X27`).
+
+    The assistant is not limited if the question asks for its words.
+    """
+    policy, slots = search.settings.policy, candidates.slots
+    asked = search.question.about_role == "assistant"
+    limited = trust.EXTERNAL if asked else trust.OTHERS
+    found = _source_classes(search.index, slots, candidates.units, policy.trust)
+    classes = {key: said_by for key, said_by in found.items() if said_by in limited}
     if not classes:
         return candidates
     places = max_hits(candidates.request.k, candidates.request.budget, policy.recall)
-    limited = ranking.limit_sources(slots, classes, places, policy.recall)
-    return replace(candidates, slots=limited)
+    slots = ranking.limit_sources(slots, classes, places, policy.recall)
+    return replace(candidates, slots=slots)
 
 
-def _external_classes(
+def _source_classes(
     index: Index,
     slots: Sequence[ranking.RankedSlot],
     units: Mapping[str, Unit],
     policy: TrustPolicy,
 ) -> dict[str, str]:
-    """Return the source class of each slot from an outside source, by key (`X27`).
+    """Return the source class of turns and of facts from outside, by key (`X27`).
 
     Facts above the caps of outside sources are skipped, because no such source made
     them.
@@ -169,6 +178,4 @@ def _external_classes(
         classes[fact.id] = trust.best_source_class(
             fact, (one.source_class for one in formatting.voices_of(fact, voices))
         )
-    return {
-        key: said_by for key, said_by in classes.items() if said_by in trust.EXTERNAL
-    }
+    return classes

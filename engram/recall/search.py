@@ -30,10 +30,12 @@ from engram.core.records import (
     FiledTurn,
     RecallResult,
 )
+from engram.index.filters import STATES_NOTHING
 from engram.recall import formatting
 from engram.recall.candidates import RankedCandidates, find_candidates
 from engram.recall.hits import is_hidden, recallable, verified_hits
 from engram.recall.limits import (
+    MISFIT,
     with_caps,
     with_external_limits,
     with_quotas,
@@ -118,12 +120,15 @@ def recall(
     candidates = _with_agenda(search, candidates)
     limit.end("order")
     candidates = with_caps(search, with_quotas(candidates, policy))
-    candidates = with_external_limits(index, candidates, settings)
+    candidates = with_external_limits(search, candidates)
     limit.end("limits")
     filtered = candidates.filtered
     others = filtered.total()
     hits = verified_hits(search, candidates, past, earlier)
-    selection = select(hits, question, policy, request.k, request.budget)
+    fits = any(slot.fit >= policy.fits for slot in candidates.slots)
+    note = "" if fits else NOTHING_FITS_WELL
+    budget = request.budget - count_tokens(note and f"{note}\n", policy)
+    selection = select(hits, question, policy, request.k, budget)
     chosen, repeated = selection.hits, selection.repeated
     limit.end("files and tokens")
 
@@ -135,8 +140,8 @@ def recall(
         candidates.merged[key] for key in {hit.source or hit.key for hit in chosen}
     ):
         filtered["of one turn with a hit"] += same
-    why = "" if chosen else _why_empty(index, filtered, complete=complete)
-    text = formatting.fenced(chosen, mark)
+    why = note if chosen else _why_empty(index, filtered, complete=complete)
+    text = formatting.fenced(chosen, mark, note)
     return RecallResult(
         query=request.query,
         hits=chosen,
@@ -205,7 +210,8 @@ def _above_what_they_replaced(
             moved = by_key.get(new) or ranking.RankedSlot(new, 0.0, {})
             gain = slot.score - moved.score
             parts = {**dict(moved.parts), "replaces": gain}
-            slots.append(ranking.RankedSlot(new, slot.score, parts))
+            fit = max(moved.fit, slot.fit)
+            slots.append(ranking.RankedSlot(new, slot.score, parts, fit=fit))
         if slot.key not in placed:
             placed.add(slot.key)
             slots.append(slot)
@@ -260,7 +266,7 @@ def _with_agenda(
     chosen = dict(islice(chosen.items(), request.k))
     best = max((slot.score for slot in candidates.slots), default=0.0)
     first = [
-        ranking.RankedSlot(key, score, {"agenda": score})
+        ranking.RankedSlot(key, score, {"agenda": score}, fit=1)
         for place, key in enumerate(chosen)
         if (score := best + (len(chosen) - place) * _AGENDA_STEP)
     ]
@@ -326,8 +332,11 @@ def _why_empty(index: Index, filtered: Counter[str], *, complete: bool) -> str:
         return "the vault is still being read"
     if not len(index.lexical):
         return "there are no memories yet"
-    if filtered:
-        return "filtered: " + ", ".join(
-            f"{why} ({number})" for why, number in sorted(filtered.items())
-        )
-    return "nothing in memory shares a word with this"
+    reasons = sorted(filtered.keys() - {MISFIT, STATES_NOTHING})
+    if reasons:
+        return "filtered: " + ", ".join(f"{why} ({filtered[why]})" for why in reasons)
+    return "nothing in memory fits the question"
+
+
+NOTHING_FITS_WELL = "nothing of this fits the question well"
+"""The note of an answer whose best hit covers less of the question than `fits`."""

@@ -6,12 +6,12 @@ lengthened again if tokens remain. Tokens are counted as in `formatting.fenced`.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engram.core.excerpts import count_tokens, excerpt
+from engram.core.text import normalise
 from engram.recall import formatting
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The hits of an answer; `repeated` counts turns that facts quote in full."""
+    """The hits of an answer; `repeated` counts those that say what a better one says."""
 
     hits: tuple[SearchHit, ...]
     repeated: int
@@ -39,22 +39,17 @@ def select(
 ) -> Selection:
     """Return the best of `hits` whose text costs at most `budget` tokens, at most `k`.
 
-    The hits keep their order, and each has its cost in `tokens`. A turn is left out if
-    it follows a fact that shows all its words. `hits` is read until the budget is used.
-    If that gives fewer than `k` hits, the share `facts_share` of the places is reserved
-    for facts, which replace the last turns and notes.
+    The hits keep their order, and each has its cost in `tokens`. A hit is left out if it
+    has the text of a better one, or is a turn whose words a fact before it shows. `hits`
+    is read until the budget is used.
     """
     page = _Page(question, policy, budget)
     repeated = 0
     for number, hit in enumerate(hits, 1):
-        if hit.key in page.quoted:
+        if hit.key in page.quoted or normalise(hit.text) in page.texts:
             repeated += 1
-        elif page.is_full or not page.add(hit):
-            page.is_full = True
-            if not page.lacks_facts():
-                break
-            if hit.kind == "fact":
-                page.add_instead(hit)
+        elif not page.add(hit):
+            break
         if number - repeated == k:
             break
     page.lengthen()
@@ -81,7 +76,8 @@ class _Chosen:
 class _Page:
     """The hits chosen so far, and the remaining tokens.
 
-    `quoted` are the keys of turns that a chosen fact shows in full.
+    `quoted` are the keys of turns that a chosen fact shows in full, `texts` the texts of
+    chosen hits in their normal form.
     """
 
     def __init__(self, question: Question, policy: RecallPolicy, budget: int) -> None:
@@ -89,8 +85,8 @@ class _Page:
         self.policy = policy
         self.tokens_left = budget - self._cost(formatting.fence("", "0" * 8))
         self.places: list[_Chosen] = []
-        self.is_full = False
         self.quoted: set[str] = set()
+        self.texts: set[str] = set()
         self._days: Counter[str] = Counter()
         self._turns: Counter[str] = Counter()
 
@@ -110,28 +106,9 @@ class _Page:
         self._turns[hit.source] += 1
         if hit.kind == "fact" and short.said == whole.said:
             self.quoted.add(hit.source)
+        self.texts.add(normalise(hit.text))
         self.places.append(_Chosen(short, hit, cost, day))
         return True
-
-    def lacks_facts(self) -> bool:
-        """Return whether facts have less than their share of the places."""
-        facts = sum(place.hit.kind == "fact" for place in self.places)
-        return facts < math.ceil(len(self.places) * self.policy.facts_share)
-
-    def add_instead(self, fact: SearchHit) -> None:
-        """Add a fact instead of the last hits that are not facts."""
-        while not self.add(fact):
-            others = [place for place in self.places if place.hit.kind != "fact"]
-            if not others:
-                return
-            self._remove(others[-1])
-
-    def _remove(self, place: _Chosen) -> None:
-        self.places.remove(place)
-        self._days[place.day] -= 1
-        self._turns[place.hit.source] -= 1
-        freed = 0 if self._days[place.day] else self._cost(place.day)
-        self.tokens_left += place.cost + freed
 
     def lengthen(self) -> None:
         """Lengthen the hits that were cut, best first, while tokens remain."""
@@ -150,8 +127,6 @@ class _Page:
         """Return the maximum number of tokens of a hit while other hits follow."""
         asked = self.question.about_role == "assistant"
         if hit.kind == "turn" and hit.said_by == "assistant" and not asked:
-            if self.question.wants_several:
-                return self.policy.several_tokens
             return self.policy.assistant_tokens
         if hit.said:
             without = self._cost(formatting.line_without_said(hit))

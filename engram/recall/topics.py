@@ -12,6 +12,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
+from engram.core.language.question_forms import is_question
+from engram.core.language.words import ANY_STOP, words
 from engram.core.records import Fact
 
 if TYPE_CHECKING:
@@ -51,13 +53,14 @@ def with_newest_first(
     On the topic are the best `leading` candidates whose own words and meaning score at
     least the share `topic` of the best, told by the user, or by the speaker of the best
     one in a group. The keys returned are those told before the newest. The other presets
-    have a weight of their own for recency, and a question about one of several speakers
-    keeps the order of relevance.
+    have a weight of their own for recency. A question about one of several speakers and
+    a search for bare words keep the order of relevance.
     """
     policy, slots = search.settings.policy.recall, candidates.slots
     is_balanced = search.request.preset == "balanced"
     names_speaker = search.index.lexical.naming(search.question)
     keeps_order = names_speaker or search.question.about_past or not is_balanced
+    keeps_order = keeps_order or _are_bare_words(search.question.text)
     if not slots or keeps_order:
         return candidates, frozenset()
 
@@ -84,6 +87,11 @@ def with_newest_first(
     return replace(candidates, slots=[*first, *rest]), frozenset(earlier)
 
 
+def _are_bare_words(text: str) -> bool:
+    """Return whether a text names words to search for and asks no question."""
+    return not is_question(text) and ANY_STOP.isdisjoint(words(text))
+
+
 def _is_doubted(slot: RankedSlot) -> bool:
     """Return whether a slot is a stale, archived or disputed memory (`C28`)."""
     return slot.nudge <= _DOUBT
@@ -96,7 +104,7 @@ _DOUBT = -0.05
 def _is_ahead(unit: Unit | None, now: datetime) -> bool:
     """Return whether a unit tells a state that has not begun yet.
 
-    An event or a promise of a later day is told as it stands now.
+    An event or a promise of a later day counts: the statement about it holds now.
     """
     if not isinstance(unit, Fact) or unit.kind == "episode":
         return False

@@ -197,7 +197,7 @@ def test_both_ways_print_the_same(answers, capsys):
 
 
 HIT = {
-    "key": "01K", "kind": "fact", "text": "Anna drinks oat milk.\nSince October.", "path": "facts/a.md", "score": 0.75,
+    "key": "01K", "kind": "fact", "text": "Anna drinks oat milk.\nSince October.", "path": "facts/a.md", "score": 0.5, "rank": 0.75,
     "parts": {"lexical": 0.5, "window": 0.25}, "when": "2026-11-20T21:14:05+01:00", "speaker": "Anna",
     "category": "preference", "source": "s#^t12", "quote": "I switched to oat milk", "tokens": 7,
 }  # fmt: skip
@@ -216,7 +216,7 @@ def test_recall_shows_the_evidence_and_explain_the_score(capsys):
     assert "lexical" not in plain
     explained = shown("recall", result, explain=True)
     for words in (
-        "score 0.750 = lexical +0.500 window +0.250",
+        "score 0.500, rank 0.750 = lexical +0.500 window +0.250",
         "7 tokens, facts/a.md",
         "filtered: persona (2)",
     ):

@@ -323,25 +323,6 @@ def test_a_nod_is_no_answer_and_does_not_stand_before_one():
     assert "a2" not in keys(search(lexical, "noted"))
 
 
-@pytest.mark.parametrize(
-    ("before", "said", "role"),
-    [
-        ("Where did you move to?", "Porto.", "user"),
-        ("You moved, and I want to know where to.", "House 12.", "user"),
-        ("You moved, and I want to know when.", "On Friday.", "user"),
-        ("I moved last week.", "To Porto.", "assistant"),
-    ],
-)
-def test_a_word_or_two_that_tell_something_are_found_for_what_stands_beside_them(
-    before, said, role
-):
-    """An answer, a number, a time, and what goes on with one's own words."""
-    lexical = index(
-        turn("t1", before, 1, role="assistant"), turn("t2", said, 2, role=role)
-    )
-    assert "t2" in keys(search(lexical, "move moved"))
-
-
 def test_the_window_ends_at_its_radius_and_at_the_session():
     """Nearer turns get more; gaps in the positions count as turns."""
     lexical = index(

@@ -398,7 +398,7 @@ def test_beliefs_are_ranked_by_their_cosine(world):
     for hit in hits:
         cosine = max(0.0, cosines[hit.key])
         assert hit.parts["vector"] == pytest.approx(0.5 * cosine)
-        assert hit.score == pytest.approx(sum(hit.parts.values()))
+        assert hit.rank == pytest.approx(sum(hit.parts.values()))
 
 
 # row: A14
@@ -413,8 +413,8 @@ def test_a_unit_is_found_by_meaning_alone(world):
     assert texts(answer)[0] == WORDS[0]
     best = answer.hits[0]
     assert best.parts["vector"] > 0
-    assert best.score == pytest.approx(sum(best.parts.values()))
-    assert answer.note == ""
+    assert best.rank == pytest.approx(sum(best.parts.values()))
+    assert "vectors" not in answer.note
     assert (
         formatting.as_json(answer, NOW, explain=True)["hits"][0]["meaning"]["vector"]
         == "similar in meaning to the question"
@@ -452,7 +452,7 @@ def test_recall_falls_back_to_words_and_says_so(world, fake, reply):
     assert answer.note.startswith("vectors not used: ")
     assert (answer.hits, answer.text) == (plain.hits, plain.text)
     assert here.recall("zeppelin").note.startswith(
-        "nothing in memory shares a word with this; vectors not used"
+        "nothing in memory fits the question; vectors not used"
     )
 
 

@@ -302,7 +302,7 @@ def test_the_relevance_of_the_preset_of_beliefs_is_the_cosine():
     )
     assert next(iter(slots)) == "B"
     (best, *_) = rank(mixed, units, NOW)
-    assert set(best.parts) == {"text", "vector", "importance"}
+    assert set(best.parts) == {"text", "vector"}
 
 
 def test_nothing_found_is_an_empty_list():

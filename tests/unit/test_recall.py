@@ -139,7 +139,7 @@ def test_the_preset_of_beliefs_weighs_use(memory, keep, clock):
     assert "stability" not in parts(memory, "heron nests", old)
     hits = recalled(memory, "heron nests", preset="belief")
     assert all(
-        hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3)
+        hit["rank"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3)
         for hit in hits
     )
 
@@ -156,7 +156,6 @@ def test_a_mere_insight_is_worth_half(memory, keep, preset):
         for key in (insight, pinned, plain)
     }
     assert found[insight]["text"] == pytest.approx(found[plain]["text"] / 2)
-    assert found[insight]["importance"] == pytest.approx(found[plain]["importance"] / 2)
     assert found[pinned]["text"] == pytest.approx(found[plain]["text"])
     assert order(memory, "heron nests", preset=preset)[-1] == insight
 
@@ -392,7 +391,7 @@ def test_what_the_best_memory_leads_to_is_recalled_without_a_word_in_common(
     assert order(memory, "dinner on Friday") == [found, led_to]
     why = parts(memory, "dinner on Friday", led_to)
     assert why["ties"] == pytest.approx(0.05 * 0.7, abs=1e-3)
-    assert set(why) == {"ties", "importance", "nudge"}
+    assert set(why) == {"ties", "nudge"}
 
 
 # row: C34
@@ -549,7 +548,7 @@ def test_trust_moves_a_memory_up_and_doubt_down(memory, keep, clock):
         pytest.approx(-0.18),
     ]
     assert all(
-        hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3)
+        hit["rank"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3)
         for hit in hits
     )
 

@@ -56,13 +56,31 @@ def test_the_rest_of_a_conversation_does_not_follow_a_plain_answer(memory):
     assert texts == ["The user is allergic to penicillin."]
 
 
-# row: C28
-def test_a_courtesy_of_the_assistant_is_no_hit(memory):
-    turns = [
-        {"text": "Hi, I'm Lena and I keep bees.", "role": "user"},
-        {"text": "Nice to meet you, Lena!", "role": "assistant"},
-    ]
-    memory.call("observe", {"turns": [one | {"session": "a"} for one in turns]})
-    answer = memory.call("recall", {"query": "Lena"})
-    assert "bees" in answer["text"]
-    assert "Nice to meet you" not in answer["text"]
+# row: X24
+def test_a_wish_to_forget_is_no_hit(memory):
+    told(
+        memory,
+        "The heron nests at the mill.",
+        "Noted.",
+        "Please forget that I saw the heron at the lake.",
+    )
+    assert recalled(memory, "where is the heron")[0] == ["The heron nests at the mill."]
+
+
+# row: X1
+@pytest.mark.parametrize(
+    ("query", "note"),
+    [
+        ("What does the heron at the mill eat?", ""),
+        ("Which mill sells organic flour?", "nothing of this fits the question well"),
+        ("good night", "nothing in memory fits the question"),
+    ],
+)
+def test_an_answer_says_how_well_it_fits(memory, query, note):
+    """A score is the share of the question that a hit covers, whatever the others do."""
+    told(memory, "The heron nests at the mill.", "Good to know.")
+    answer = memory.call("recall", {"query": query})
+    assert answer["note"] == note
+    assert all(0 < hit["score"] < 0.8 for hit in answer["hits"])
+    if answer["hits"]:
+        assert (note in answer["text"].splitlines()) == bool(note)

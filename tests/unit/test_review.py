@@ -238,6 +238,11 @@ def test_the_newer_of_two_supersedes_the_older(memory, queue, vault, told, clock
         "recall", {"query": "Where has Mira settled?", "kinds": ["fact"]}
     )["hits"]
     assert [hit["text"] for hit in hits] == [new.text]
+    hits = memory.call("recall", {"query": "Where does Mira sail from?"})["hits"]
+    assert [(hit["text"], hit["ended"]) for hit in hits] == [
+        (new.text, ""),
+        (old.text, "2026-11-23"),
+    ]
     then = memory.call(
         "recall",
         {"query": "Where has Mira settled?", "kinds": ["fact"], "as_of": "2026-11-21"},

@@ -19,7 +19,7 @@ from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
 
 SUMMARY = {
     "one_liner": "Mira plans a trip to Porto.",
-    "what_mattered": ["the tram"],
+    "what_mattered": ["the tram", "the boat that …"],
     "open_loops": ["which hotel"],
     "commitments": [],
     "people": [],
@@ -121,6 +121,7 @@ def test_the_timeline_of_the_seed(told, clock):
     known = context(told)
     assert known["state"]["messageCount"] == 6
     assert SUMMARY["one_liner"] in known["text"]
+    assert "the boat" not in known["text"]
     # The rolling text of a session that has ended stays in its file, whatever the next
     # one says.
     for number in range(7, 21):

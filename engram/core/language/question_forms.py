@@ -6,8 +6,9 @@ import re
 from functools import cache
 
 from engram.core.language import languages
+from engram.core.language.retraction import withdrawals
 from engram.core.language.sentences import sentences
-from engram.core.language.words import fold
+from engram.core.language.words import ANY_STOP, fold, named, words
 
 
 def asks_for_several(question: str) -> bool:
@@ -28,24 +29,29 @@ def asks_about_past(question: str) -> bool:
 
 
 def is_courtesy(text: str) -> bool:
-    """Return whether a text consists of courtesies.
+    """Return whether a text has only words of courtesy, stop words and an addressee.
 
-    "Nice to meet you, Lena! How can I help you today?" does.
+    "Nice to meet you, Lena!" does; "Noted: Lena lives in Ulm." does not.
     """
-    if len(text) > _LONGEST or not text.strip():
-        return False
-    return bool(_courtesies().fullmatch(" ".join(text.split())))
+    found = words(_ADDRESSEE.sub(r"\1", text))
+    rest = set(found) - _courtesies()
+    names = named(text, found, lambda _name: False, alone=False)
+    return len(rest) < len(set(found)) and rest <= ANY_STOP - names
 
 
 def states_nothing(text: str) -> bool:
-    """Return whether a text consists of courtesies or of questions.
+    """Return whether a text has only courtesies, questions and wishes to forget.
 
     "What should I cook tonight?" does, "I have guests. What should I cook?" does not.
     """
-    if is_courtesy(text):
-        return True
     found = [text[start:end] for start, end in sentences(text)]
-    return bool(found) and all(map(is_question, found))
+    return bool(found) and all(map(_states_nothing, found))
+
+
+def _states_nothing(sentence: str) -> bool:
+    wishes = withdrawals(sentence)
+    forgets = any(wish.kind == "forget" and not wish.known for wish in wishes)
+    return forgets or is_question(sentence) or is_courtesy(sentence)
 
 
 def is_question(sentence: str) -> bool:
@@ -64,17 +70,14 @@ def _begins_as_question() -> re.Pattern[str]:
     return re.compile(rf"\W*(?:{words})(?!\w)", re.IGNORECASE)
 
 
-_LONGEST = 300
-"""The most characters of a text that is checked for courtesies."""
+_ADDRESSEE = re.compile(r"(^\w+|,) [A-ZÀ-Ý][\w'’-]*")
+"""A name after the first word or a comma."""
 
 
 @cache
-def _courtesies() -> re.Pattern[str]:
-    """Return a pattern of courtesies, each with the name of the addressee, or signs."""
-    courtesy = languages.any_pattern("questions", "courtesies")
-    return re.compile(
-        rf"(?:\W*\b(?i:{courtesy})(?:,? (?-i:[A-ZÀ-Ý][\w'’-]*)){{0,2}}(?:\W+|$))+"
-    )
+def _courtesies() -> frozenset[str]:
+    listed = languages.texts("questions", "courtesies").values()
+    return frozenset(words(" ".join(listed)))
 
 
 @cache

@@ -245,20 +245,12 @@ class RecallPolicy:
         "tokens of a long hit as long as further hits need theirs",
     )
     assistant_tokens: int = number(
-        60,
-        "tokens",
-        20,
-        100000,
-        "recall",
-        "the same for an assistant's words, unless the question asks for them",
-    )
-    several_tokens: int = number(
         30,
         "tokens",
         20,
         100000,
         "recall",
-        "the same if the question lists, counts, orders or compares",
+        "the same for an assistant's words, unless the question asks for them",
     )
     several_share: float = number(
         0.7,
@@ -333,14 +325,6 @@ class RecallPolicy:
     insight: float = number(
         0.5, "share", 0, 1, "A16", "share of its score for an insight of another system"
     )
-    kept: float = number(
-        0.25,
-        "share",
-        0,
-        10,
-        "recall",
-        "gain of memories that the user asked to keep or corrected",
-    )
     floor: float = number(
         0.0,
         "share",
@@ -348,6 +332,14 @@ class RecallPolicy:
         1,
         "recall",
         "share of a question that a hit exceeds by its own words or meaning",
+    )
+    fits: float = number(
+        0.35,
+        "share",
+        0,
+        1,
+        "recall",
+        "the same for the best hit of an answer, else the answer says that nothing fits well",
     )
     answers: float = number(
         1.0,
@@ -367,9 +359,6 @@ class RecallPolicy:
         1,
         "recall",
         "share of the best score from which a hit is on the topic of the best one",
-    )
-    facts_share: float = number(
-        0.3, "share", 0, 1, "recall", "share of the slots reserved for facts"
     )
     context_facts: int = number(
         8, "facts", 0, 1000, "A29", "facts about the question in a context"
@@ -396,7 +385,7 @@ class RecallPolicy:
         0,
         1,
         "X27",
-        "share of the slots for one external source",
+        "share of the slots for one external source, and for the assistant",
     )
     rival: float = number(
         0.9,

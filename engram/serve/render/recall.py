@@ -72,11 +72,11 @@ def _quote(hit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _score(hit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parts of a hit's score."""
+    """Yield the score of a hit and the parts of its rank."""
     parts = " ".join(
         f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items()
     )
-    yield f"    score {hit.get('score', 0):.3f} = {parts}"
+    yield f"    score {hit.get('score', 0):.3f}, rank {hit.get('rank', 0):.3f} = {parts}"
     for edge in hit.get("edges", [])[:EDGES]:
         yield f"    {edge['type']} edge with {edge['with']}, confidence {edge['confidence']:.2f}"
     tokens, path = hit.get("tokens", 0), hit.get("path", "")

@@ -136,12 +136,12 @@ def _results(visit: Visit, answer: Mapping[str, Any]) -> Html:
         (sum(map(abs, hit.get("parts", {}).values())) for hit in hits), default=1
     )
     number = f"{len(hits)} hit{'s' * (len(hits) != 1)}, {answer['tokens']:,} tokens"
-    incomplete = not answer.get("complete", True)
     return join(
         tag("p", number, class_="lead"),
-        tag("p", "The index is not ready yet; there may be more.")
-        if incomplete
-        else None,
+        tag("p", _sentence(answer["note"])) if answer.get("note") else None,
+        None
+        if answer.get("complete", True)
+        else tag("p", "The index is not ready yet; there may be more."),
         tag("ol", *(_hit(hit, most or 1) for hit in hits), class_="entries"),
         _filtered(answer),
         _same_elsewhere(visit),
