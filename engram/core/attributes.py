@@ -32,6 +32,8 @@ class Attribute:
     """It has one value at a time: words of change end the earlier value."""
     replaced: bool = False
     """Any later value ends the earlier one, also without words of change."""
+    several: bool = False
+    """Another value is no contradiction: a person may have two jobs."""
     fixed: bool = False
     """Its value never changes: another value is a contradiction or a correction."""
     named: bool = False
@@ -76,7 +78,7 @@ _ROWS = (
     _row("email", "single", lasts="contact"),
     _row("contact", lasts="contact"),
     _row("employer", "single named", lasts="work", about="work"),
-    _row("job", "single", lasts="work", about="work"),
+    _row("job", "single several", lasts="work", about="work"),
     _row("work", lasts="work", about="work"),
     _row("study", "single", lasts="study", about="work"),
     _row("partner", "single named person", lasts="family", about="family", **_BOND),
@@ -102,6 +104,7 @@ _ROWS = (
     _row("eats", "daily", sure=False, **_TASTE),
     _row("habit", "daily", sure=False),
     _row("skill", category="skill"),
+    _row("trouble", tags=("friction",), sure=False),
     _row("date", "single replaced thing", sure=False),
     _row("schedule", "single thing", sure=False),
     _row("figure", "single replaced thing", sure=False),

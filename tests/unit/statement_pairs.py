@@ -56,9 +56,7 @@ Anna lives in Berlin | Anna lives in Munich
 Anna lives in Berlin. | Anna moved to Lisbon last Friday.
 The user lives in Berlin with Ben | The user now lives in Rome
 The user works at Siemens | The user works at Bosch.
-The user works as a nurse | The user works as a teacher
 Anna's favourite colour is blue | Anna's favourite colour is green
-Blue is Anna's favourite colour | Anna's favourite color is blue and red, no, green
 Anna's favourite food is pizza | Anna's favourite food is sushi
 Ben's birthday is 3 May | Ben's birthday is 4 May
 Ben is 31 years old | Ben is 32 years old
@@ -74,13 +72,11 @@ Ben eats meat | Ben never eats meat
 Ben eats meat | Ben stopped eating meat
 Clara loves olives | Clara hates olives
 The rent is 900 euros | The rent is 950 euros
-The user's job is nurse | The user's job is pilot
 Clara can swim | Clara cannot swim
 The user wants to be called Kim | The user wants to be called Jo
 Anna wohnt in Berlin | Anna wohnt in München
 Anna wohnt in Berlin | Anna ist nach Köln gezogen
 Ben arbeitet bei Siemens | Ben arbeitet bei Bosch
-Ben arbeitet als Lehrer | Ben arbeitet als Koch
 Ben isst Fleisch | Ben isst kein Fleisch
 Ben trinkt Kaffee | Ben trinkt nicht mehr Kaffee
 Clara mag Oliven | Clara hasst Oliven

@@ -11,7 +11,7 @@ from engram.pipeline.write import NoteWriter
 from engram.serve.output import shown
 from tests.unit.conftest import START
 
-LIVES, MOVED = "The user lives in Munich.", "The user moved to Augsburg."
+LIVES, MOVED = "The user lives in Munich.", "The user has moved to Augsburg."
 
 
 def say(sim, text, *, day):

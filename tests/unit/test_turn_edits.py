@@ -273,7 +273,7 @@ def test_an_edit_of_a_message_that_a_person_changed_in_the_file_keeps_both(
     memory, unread
 ):
     """Also where the file was changed just before the program wrote to it."""
-    first = "The code of the shed is 4711 hearts. I live in Rome."
+    first = "The door of the shed shows 4711 hearts. I live in Rome."
     observe(memory, turn("m1", first))
     (path,) = memory.settings.vault.glob("sessions/*/*.md")
     path.write_text(path.read_text().replace("4711 hearts", "a secret"))
@@ -286,11 +286,11 @@ def test_an_edit_of_a_message_that_a_person_changed_in_the_file_keeps_both(
     assert (answer["stored"], answer["duplicates"]) == (1, 0)
     memory.files.look_due = 0.0
     assert any("penicillin" in text for text in active(memory))
-    turns = found(memory, "code of the shed, Rome", kinds=["turn"])
-    assert "The code of the shed is a secret. I live in Rome." in turns
+    turns = found(memory, "door of the shed, Rome", kinds=["turn"])
+    assert "The door of the shed shows a secret. I live in Rome." in turns
     for again in (turn("m1", first), edit):
         assert observe(memory, again)["duplicates"] == 1
-    assert "4711 hearts" not in str(found(memory, "code of the shed 4711 hearts"))
+    assert "4711 hearts" not in str(found(memory, "door of the shed 4711 hearts"))
 
 
 # row: X9

@@ -392,6 +392,8 @@ _PAST_FORMS = frozenset(
         "had",
         "was",
         "got",
+        "quit",
+        "split",
     }
 ).union(
     *(

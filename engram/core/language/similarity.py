@@ -179,7 +179,10 @@ class _UserPhrases:
 
 _USER = "user"
 _UNSPACED_USER = "用户"
-_SUBJECTS = ("the user", *languages.texts("extraction", "subject").values())
+_SUBJECTS = (
+    "the user",
+    *(words.split(" | ")[0] for words in languages.texts("rules", "speaker").values()),
+)
 
 
 @lru_cache(16)
@@ -218,7 +221,8 @@ def _single_state(text: str, owner: Sequence[str]) -> State | None:
     for state in states(text, names):
         row = attribute(state.attribute)
         is_present = bool(state.value) and not (state.over or state.planned)
-        if is_present and (row.single or row.fixed or row.name == "name"):
+        is_one = row.single or row.fixed or row.name == "name"
+        if is_present and is_one and not row.several:
             return state
     return None
 

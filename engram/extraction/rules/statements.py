@@ -130,7 +130,7 @@ def built(
         about.append(clause.speaker.name)
     if category.relates_people and hint is None:
         about += names(clause.words)
-    elif hint:
+    elif hint and category.relates_people:
         about.append(hint.object)
     about += of_animals
     candidate = Candidate(
@@ -228,10 +228,11 @@ def _of_part(
     if state is None:
         return
     if attribute(state.attribute).named and not state.listed:
-        cut = _AFTER_NAME.search(raw)  # "I live in Gothenburg and laugh at the stairs"
-        raw = raw[: cut.start()] if cut else raw
-        clause = _cut(clause, clause.start, start + len(raw))
-        words = _after_name(person, raw)
+        # "I live in Gothenburg and laugh at the stairs"
+        if cut := _AFTER_NAME.search(raw):
+            raw = raw[: cut.start()]
+            clause = _cut(clause, clause.start, start + cut.start())
+            words = _after_name(person, raw)
     if relative := _relative_named(words, state):
         yield _kinship_in_language(clause, relative, state, policy)
         person = NamedSubject(relative["name"], "", start, is_known=True)
@@ -265,7 +266,7 @@ _AND_BEFORE = re.compile(r",?\s(?:and|und)\s+$", re.IGNORECASE)
 def _is_usable(state: State, raw: str, start: int, clause: Clause) -> bool:
     """Return whether the words are whole, and have the day that their rule needs."""
     row = attribute(state.attribute)
-    if state.attribute == "name":
+    if state.attribute == "name" and state.subject == (USER,):
         return False  # an introduction, which `own_names` reads
     if state.attribute == "reminder" and not clause.speaker.to_bot:
         return False
