@@ -30,7 +30,7 @@ _NEAR = {
 def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandidates:
     """Put the facts first that give the attribute for which the question asks.
 
-    They gain the weight `answers`, in the score and in what they score by themselves.
+    They gain the weight `answers` in the score, and by themselves score above all others.
     Facts that give it for the user are left out if another subject is meant.
     """
     words = frozenset(
@@ -60,7 +60,7 @@ def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandi
             key,
             slot.score + gain,
             {**slot.parts, "answers": gain},
-            slot.own + best,
+            slot.own + 2 * best,
             1,
             slot.nudge,
         )

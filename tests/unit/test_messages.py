@@ -91,7 +91,7 @@ def test_a_conversation_of_messages_is_observed_under_either_name(memory):
     answer = memory.call("observe", {"turns": talk, "session": "s2"})
     assert answer["stored"] == 2
     hits = memory.call("recall", {"query": "kayak Oskar", "kinds": ["turn"]})["hits"]
-    assert {hit["session"] for hit in hits} == {"s1", "s2"}
+    assert len(hits) == 1  # equal texts are one hit
 
 
 @pytest.mark.parametrize("odd", [{"a": 1}, ["user"], 5, True])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
 from engram.core.language import languages
-from engram.core.language.dates import has_time_expression, spans
+from engram.core.language.dates import has_time_expression, spans, without_written_dates
 from engram.core.language.languages import LazyPattern
 from engram.core.language.sentences import (
     clauses,
@@ -420,6 +420,12 @@ class _Clause:
         is_part = properties.daily and self._is_limited(words)
         if is_part and over:
             return None
+        after = normalise(words).split()[len(value) :]
+        is_elsewhere = not _ELSEWHERE.isdisjoint(after[:1]) and not has_time_expression(
+            " ".join(after)
+        )
+        if row.effect == "+" and properties.named and is_elsewhere:
+            return None  # "moved to Slack at work"
         kind = parts.get("k")
         is_any = words.partition(" ")[0].lower() in self.rules.articles
         planned = row.effect in {">", ">-"} or (
@@ -463,7 +469,7 @@ class _Clause:
         if not tokens or len(tokens) > _MOST_WORDS:
             return ()
         head = tokens[0]
-        if head in rules.first and len(tokens) > 1:
+        if not rules.first.isdisjoint(tokens) and len(tokens) > 1:
             return ()
         if head in rules.first | rules.possessive | rules.user:
             tokens[0] = USER
@@ -488,7 +494,7 @@ class _Clause:
                 break
             if word and word not in rules.articles:
                 found.append(word)
-        if not found or found[0] in stops or found[0] in rules.no_value:
+        if not found or found[0] in stops or rules.no_value.issuperset(found):
             return ()
         return tuple(found)
 
@@ -518,6 +524,8 @@ _WITHOUT_KIND = frozenset({"medication"})
 _NUMERIC = frozenset(
     {"age", "date", "figure", "phone", "schedule", "weight", "birthday"}
 )
+_ELSEWHERE = frozenset({"at", "on", "bei", "am"})
+_TIMES_OF_DAY = frozenset({"hour", "minute"})
 _MARK = re.compile(
     r"(?:\b(?:on|in|at|since|from|by|until|till|starting|as of|next|this|ab|am|im|seit|vom|zum|bis)\s+)*"
     rf"{DATE}(?:(?: on| an)\b)?",
@@ -537,9 +545,12 @@ def _said(parts: Mapping[str, str | None], name: str) -> str:
 
 def _with_date_marks(clause: str) -> str:
     """Return the clause with `DATE` in the place of each date."""
+    clause = without_written_dates(clause)
     if not has_time_expression(clause):
         return clause
     for date in reversed(spans(clause, _SOME_DAY)):
+        if date.interval.granularity in _TIMES_OF_DAY:
+            continue  # "I left Acme at five" ends no job
         clause = f"{clause[: date.start]}{DATE}{clause[date.end :]}"
     return clause
 

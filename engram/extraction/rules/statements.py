@@ -227,12 +227,12 @@ def _of_part(
     state = next((one for one in given if _is_usable(one, raw, start, clause)), None)
     if state is None:
         return
-    if attribute(state.attribute).named and not state.listed:
-        # "I live in Gothenburg and laugh at the stairs"
-        if cut := _AFTER_NAME.search(raw):
-            raw = raw[: cut.start()]
-            clause = _cut(clause, clause.start, start + cut.start())
-            words = _after_name(person, raw)
+    is_one = attribute(state.attribute).named and not state.listed
+    cut = _AFTER_NAME.search(raw) if is_one else None
+    if cut:  # "I live in Gothenburg and laugh at the stairs"
+        raw = raw[: cut.start()]
+        clause = _cut(clause, clause.start, start + cut.start())
+        words = _after_name(person, raw)
     if relative := _relative_named(words, state):
         yield _kinship_in_language(clause, relative, state, policy)
         person = NamedSubject(relative["name"], "", start, is_known=True)
