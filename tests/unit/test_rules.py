@@ -279,11 +279,6 @@ TAKEN = [
         "The user has to renew their passport by December 2026.",
     ),
     (
-        "I have a dentist appointment tomorrow at 10am.",
-        "relationship",
-        "The user has a dentist appointment tomorrow at 10am (10:00 on 22 November 2026).",
-    ),
-    (
         "I promise to call my mother more often.",
         "commitment",
         "The user promises to call their mother more often.",
@@ -407,11 +402,6 @@ TAKEN = [
         "The user asks to remember that they park on level 3.",
     ),
     ("I hate champagne, note that down.", "preference", "The user hates champagne."),
-    (
-        "Could you please always use 24-hour times?",
-        "preference",
-        "The user asks the assistant: always use 24-hour times.",
-    ),
     # three more languages
     ("Ich heiße Jonas.", "fact", "Die Person heißt Jonas."),
     ("Ich wohne in Leipzig.", "fact", "Die Person wohnt in Leipzig."),

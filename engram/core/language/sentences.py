@@ -329,10 +329,10 @@ def third_person_clause(clause: str, subject: str, possessive: str) -> str:
     if _PARENT.match(clause):
         clause = f"my {clause[:1].lower()}{clause[1:]}"
     if own is None:
-        mine = _MINE.match(clause)
-        rest = clause[mine.end() :] if mine else clause
-        rest = _MINE_LATER.sub(possessive, _ME_LATER.sub(subject, rest))
-        return f"{possessive} {rest}" if mine else rest
+        if mine := _MINE.match(clause):
+            rest = _AND_I.sub(f" and {subject}", clause[mine.end() :])
+            return f"{possessive} {third_person(rest)}"
+        return _MINE_LATER.sub(possessive, _ME_LATER.sub(subject, clause))
     verb, rest = own["verb"].strip(), own["rest"]
     if own["who"].casefold() == "we":
         subject = f"{subject} and others"
@@ -366,6 +366,7 @@ _SPEAKER = re.compile(
 )
 _PARENT = re.compile(r"(?:mum|mom|mummy|mommy|dad|daddy)\b", re.IGNORECASE)
 _MINE = re.compile(r"(?:my|our) ", re.IGNORECASE)
+_AND_I = re.compile(r" and (?:I|me)\b", re.IGNORECASE)
 _MINE_LATER = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
 _ME_LATER = re.compile(r"\b(?:me|us|I|we)\b")
 _DENIED = re.compile(

@@ -408,11 +408,12 @@ class _Clause:
     ) -> State | None:
         """Return the state of a row, or None if its value is none of the attribute."""
         properties, over = attribute(name), row.effect in {"-", ">-"}
+        is_one = properties.single or properties.named
         if words == DATE:
             words = " ".join(_dates_of(self.dated))
             value = tuple(normalise(words).split())
         else:
-            value = self.value(words, single=properties.single or properties.named)
+            value = self.value(words, single=is_one)
         if words and not value:
             return None
         if words and properties.named and not over and not self._is_name(words, name):
@@ -426,6 +427,7 @@ class _Clause:
         )
         if row.effect == "+" and properties.named and is_elsewhere:
             return None  # "moved to Slack at work"
+        bare_words = _stripped(words, self.rules.articles)
         kind = parts.get("k")
         is_any = words.partition(" ")[0].lower() in self.rules.articles
         planned = row.effect in {">", ">-"} or (
@@ -447,7 +449,7 @@ class _Clause:
             listed=not self.rules.joins.isdisjoint(words.lower().split())
             or "," in words,
             dated=self.dated if change and name not in _NUMERIC else "",
-            written=_up_to(_stripped(words, self.rules.articles), value),
+            written=_up_to(bare_words, value) if is_one else bare_words,
         )
 
     def subject(self, words: str, *, about_things: bool) -> tuple[str, ...]:
@@ -513,7 +515,11 @@ class _Clause:
 
     def _is_limited(self, words: str) -> bool:
         """Return whether a value is not a whole one: "no coffee after noon"."""
-        return bool(self.is_addition or self.dated or self.rules.limits.search(words))
+        return bool(
+            self.is_addition
+            or self.dated
+            or self.rules.limits.search(words.partition(" ")[2])
+        )
 
 
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
