@@ -40,13 +40,13 @@ def select(
     """Return the best of `hits` whose text costs at most `budget` tokens, at most `k`.
 
     The hits keep their order, and each has its cost in `tokens`. A hit is left out if it
-    has the text of a better one, or is a turn whose words a fact before it shows. `hits`
+    has the text of a better one (of equal texts a fact is shown), or is a turn whose words a fact before it shows. `hits`
     is read until the budget is used.
     """
     page = _Page(question, policy, budget)
     repeated = 0
     for number, hit in enumerate(hits, 1):
-        if hit.key in page.quoted or normalise(hit.text) in page.texts:
+        if hit.key in page.quoted or page.has_text(hit):
             repeated += 1
         elif not page.add(hit):
             break
@@ -76,8 +76,8 @@ class _Chosen:
 class _Page:
     """The hits chosen so far, and the remaining tokens.
 
-    `quoted` are the keys of turns that a chosen fact shows in full, `texts` the texts of
-    chosen hits in their normal form.
+    `quoted` are the keys of turns that a chosen fact shows in full, `texts` the chosen
+    hits by their text in its normal form.
     """
 
     def __init__(self, question: Question, policy: RecallPolicy, budget: int) -> None:
@@ -86,7 +86,7 @@ class _Page:
         self.tokens_left = budget - self._cost(formatting.fence("", "0" * 8))
         self.places: list[_Chosen] = []
         self.quoted: set[str] = set()
-        self.texts: set[str] = set()
+        self.texts: dict[str, _Chosen] = {}
         self._days: Counter[str] = Counter()
         self._turns: Counter[str] = Counter()
 
@@ -106,9 +106,19 @@ class _Page:
         self._turns[hit.source] += 1
         if hit.kind == "fact" and short.said == whole.said:
             self.quoted.add(hit.source)
-        self.texts.add(normalise(hit.text))
-        self.places.append(_Chosen(short, hit, cost, day))
+        place = _Chosen(short, hit, cost, day)
+        self.texts[normalise(hit.text)] = place
+        self.places.append(place)
         return True
+
+    def has_text(self, hit: SearchHit) -> bool:
+        """Return whether a chosen hit has the same text; a fact takes a turn's place."""
+        same = self.texts.get(normalise(hit.text))
+        if same and hit.kind == "fact" and same.hit.kind == "turn":
+            known = same.hit
+            same.hit = replace(hit, said="", score=known.score, rank=known.rank)
+            same.whole = same.hit
+        return same is not None
 
     def lengthen(self) -> None:
         """Lengthen the hits that were cut, best first, while tokens remain."""
