@@ -15,7 +15,7 @@ from engram.core.language.injection import instruction
 from engram.core.language.words import fold, words
 from engram.core.markdown import escape, plain_text
 from engram.core.planted import STRONG, others_words
-from engram.core.policy.sessions import SessionPolicy
+from engram.core.policy import SessionPolicy
 from engram.core.sessions import SUMMARY_LISTS, shorten
 from engram.errors import ModelError
 from engram.llm.answers import TASKS, Task

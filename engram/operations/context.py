@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from datetime import datetime, tzinfo
 
-    from engram.core.policy.sessions import TodoPolicy
+    from engram.core.policy import TodoPolicy
     from engram.core.records import SearchHit
     from engram.core.user_facts import Slot
     from engram.index.conversations import SessionReader

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.core import jsonl
-from engram.core.policy.files import FilePolicy
+from engram.core.policy import FilePolicy
 from engram.errors import EngramError, NotFoundError
 from engram.vault import disk, git_process
 from engram.vault.undo import FileStep, RecordedRun
