@@ -14,7 +14,7 @@ PACKAGE = ROOT / "engram"
 HOMES = {
     "openai": {"engram/llm/connection.py"},
     "pydantic": {"engram/llm/replies/"},
-    "watchdog": {"engram/vault/inotify.py", "engram/vault/watcher.py"},
+    "watchdog": {"engram/vault/watcher.py"},
     "apscheduler": {"engram/daemon/"},
     "frontmatter": {"engram/vault/frontmatter.py"},
     "yaml": {"engram/vault/frontmatter.py"},
