@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "engram"
 
 HOMES = {
-    "openai": {"engram/llm/connection.py"},
-    "pydantic": {"engram/llm/replies/"},
+    "openai": {"engram/llm/endpoint.py"},
+    "pydantic": {"engram/llm/replies.py"},
     "watchdog": {"engram/vault/watcher.py"},
     "apscheduler": {"engram/daemon/"},
     "frontmatter": {"engram/vault/frontmatter.py"},
