@@ -251,7 +251,8 @@ class MaintenanceLoop:
 
     def _ripe(self, questions: Sequence[ModelQuestion]) -> list[ModelQuestion]:
         """Return the questions that are urgent or need not wait any longer (`X24`)."""
-        from engram.llm.maintenance_tasks import TASKS
+        from engram.llm import maintenance_tasks  # noqa: F401
+        from engram.llm.answers import TASKS
 
         counts: Counter[str] = Counter()
         for one in questions:
@@ -273,6 +274,8 @@ class MaintenanceLoop:
 
     def _answer(self, questions: Sequence[ModelQuestion]) -> str:
         """Have each question answered; return why some are not, or ''."""
+        from engram.llm import maintenance_tasks  # noqa: F401
+
         policy = self.settings.policy.model
         failed, unreadable = 0, False
         for one, found in self._answers(questions):
@@ -296,8 +299,7 @@ class MaintenanceLoop:
         self, questions: Sequence[ModelQuestion]
     ) -> Iterator[tuple[ModelQuestion, Answer | ModelError]]:
         """Yield each question with its answer; questions of a task share one call."""
-        from engram.llm.answers import answer_together, is_small
-        from engram.llm.maintenance_tasks import TASKS
+        from engram.llm.answers import TASKS, answer_together, is_small
 
         policy = self.settings.policy.model
         groups: dict[tuple[str, bool, int], list[ModelQuestion]] = {}

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from engram.operations.editor import NoteEditor
-    from engram.operations.notes import Keys
+    from engram.operations.notes import Keys, NoteEditor
     from engram.operations.review import ReviewQueue
     from engram.pipeline.entity_removal import EntityRemoval
     from engram.pipeline.forgetting import Forgetting

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from engram.core.records import Entity
-    from engram.operations.fact_table import FactRow, FactTable
+    from engram.operations.listing import FactRow, FactTable
     from engram.operations.retrieval import Retriever
 
 NODE_TEXT = 200

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.records import Candidate, FiledTurn, Turn
-    from engram.operations.editor import NoteEditor
     from engram.operations.memories import MemoryOperations
+    from engram.operations.notes import NoteEditor
     from engram.pipeline.reconcile import Reconciler
 
 SAID_AGAIN = "you had it forgotten before; it is shown again"
