@@ -19,7 +19,7 @@ from engram.core import holds
 from engram.core.records import Create, Edit
 from engram.core.text import ulid
 from engram.errors import EngramError
-from engram.maintenance.passes import FileWrite
+from engram.maintenance.passes.view import FileWrite
 from engram.vault import disk, frontmatter, reviews
 from engram.vault.formats import time_text
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import tzinfo
 
-    from engram.maintenance.passes import Pass
+    from engram.maintenance.passes.view import Pass
     from engram.maintenance.plan import RunPlan
     from engram.maintenance.report import Action
     from engram.vault.store import Vault

@@ -17,8 +17,7 @@ from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
 from engram.maintenance.forecast import CURVE_POINTS
-from engram.maintenance.progress import RunInterruptedError
-from engram.maintenance.report import Action, Report
+from engram.maintenance.report import Action, Report, RunInterruptedError
 from engram.maintenance.schedule import CADENCES
 from engram.pipeline.run_log import RUNS
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.extraction.extract import Extractor
     from engram.llm.answers import Answer
-    from engram.maintenance.passes import ModelQuestion, Pass
+    from engram.maintenance.passes.view import ModelQuestion, Pass
     from engram.maintenance.run import Maintenance
     from engram.maintenance.schedule import Cadence, Schedule
     from engram.pipeline.entity_removal import EntityRemoval

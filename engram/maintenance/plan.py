@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core.holds import PORTIONED_PASSES
-from engram.core.records import BlockEdit, Create, Edit, Move
+from engram.core.records import BlockEdit, Create, Edit, Fact, Move
 from engram.errors import EngramError, unexpected
 from engram.maintenance.overlay import Overlay, PlannedNote, within
-from engram.maintenance.passes import (
+from engram.maintenance.passes.view import (
     FOREIGN,
     TRASH,
     ChangeGroup,
@@ -31,9 +31,8 @@ from engram.maintenance.passes import (
     VectorPrecision,
     ViewUpdate,
 )
-from engram.maintenance.progress import RunInterruptedError
-from engram.maintenance.report import Action
-from engram.vault import blocks, disk, frontmatter
+from engram.maintenance.report import Action, RunInterruptedError
+from engram.vault import blocks, disk, facts, frontmatter, reviews
 from engram.vault.edges import EDGES
 
 if TYPE_CHECKING:
@@ -41,12 +40,46 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.actions import Proposal
-    from engram.core.records import Change, Fact, Usage, VectorStorage
-    from engram.maintenance.drafts import NoteDrafts
+    from engram.core.records import Change, Usage, VectorStorage
     from engram.maintenance.overlay import PlannedWrite
-    from engram.maintenance.passes import Pass, Step
+    from engram.maintenance.passes.view import Pass, Step
+    from engram.pipeline.write import NoteWriter
     from engram.vault.edges import EdgeStore
     from engram.vault.store import Vault
+
+
+class NoteDrafts:
+    """Drafts of new notes. Writes nothing."""
+
+    def __init__(self, note_writer: NoteWriter) -> None:
+        self.note_writer = note_writer
+
+    def placed(self, fact: Fact, taken: Collection[str]) -> Fact:
+        """Return a new memory with a path for its note that is not in `taken`."""
+        return replace(fact, path=self.note_writer.path_of(fact, taken))
+
+    def note(self, fact: Fact, why: str) -> Create:
+        """Return the note of a new memory."""
+        zone = self.note_writer.settings.zone
+        return Create(
+            fact.path,
+            facts.fact_keys(fact, zone),
+            facts.fact_body(fact.text, fact.source),
+            why,
+        )
+
+    def case(self, case: NewCase, now: datetime) -> Create | None:
+        """Return the note that asks about two memories, or None if it was asked before."""
+        zone = self.note_writer.settings.zone
+        if self.note_writer.is_logged(
+            "decide", reviews.case_id(case.new.id, case.old.id)
+        ):
+            return None
+        question = reviews.conflict_note(case.new, case.old, case.why, now, zone)
+        return (
+            None if self.note_writer.index.scanner.exists(question.path) else question
+        )
+
 
 ROUNDS = 8
 """Maximum number of rounds of all passes; two are enough for the present passes."""

@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.maintenance.apply import RunWriter
-from engram.maintenance.drafts import NoteDrafts
 from engram.maintenance.forecast import forecast
 from engram.maintenance.holds import Holds, PlanWithHolds, path_of
 from engram.maintenance.overlay import PlannedWrite
-from engram.maintenance.pass_table import cadence_of, passes_of
 from engram.maintenance.passes import lifecycle
-from engram.maintenance.plan import RunPlan
-from engram.maintenance.progress import Progress
-from engram.maintenance.report import Action, Report
+from engram.maintenance.plan import NoteDrafts, RunPlan
+from engram.maintenance.report import Action, Progress, Report
+from engram.maintenance.schedule import cadence_of, passes_of
 from engram.maintenance.snapshot import Snapshot
 from engram.pipeline.forgetting import Forgetting
 from engram.pipeline.run_log import DECISION, FILING
@@ -44,8 +42,8 @@ if TYPE_CHECKING:
     from engram.core.actions import Proposal
     from engram.core.records import VectorStorage
     from engram.maintenance.clock import FreezeGuard
-    from engram.maintenance.passes import ModelQuestion, Pass
-    from engram.maintenance.progress import Interruption
+    from engram.maintenance.passes.view import ModelQuestion, Pass
+    from engram.maintenance.report import Interruption
     from engram.maintenance.schedule import Cadence
     from engram.pipeline.compare import Comparison
     from engram.pipeline.entities import EntityWriter

@@ -10,7 +10,6 @@ from engram.core.actions import Eligibility, propose
 from engram.core.entities import entity_ref
 from engram.core.language.words import words
 from engram.core.records import BlockEdit, Edge, Fact, Line
-from engram.maintenance.passes import Finding, NewEdge
 from engram.maintenance.passes.generated_text import (
     by_weight,
     link_name,
@@ -18,13 +17,14 @@ from engram.maintenance.passes.generated_text import (
     numbered,
     question_of,
 )
+from engram.maintenance.passes.view import Finding, NewEdge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.records import Entity
-    from engram.maintenance.passes import MemoryState, PassView, Step
+    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 
 def bridges(view: PassView, now: datetime) -> list[Step]:

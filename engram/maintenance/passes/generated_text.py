@@ -20,14 +20,14 @@ from engram.core.language.date_display import named_dates, with_named_dates
 from engram.core.records import BlockEdit, Line
 from engram.core.text import normalise
 from engram.core.user_facts import Owner, attribute_of
-from engram.maintenance.passes import FileWrite, ModelQuestion
+from engram.maintenance.passes.view import FileWrite, ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.records import Fact, Page
-    from engram.maintenance.passes import MemoryState, PassView, Step
+    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 STATE = "state/portraits.json"
 

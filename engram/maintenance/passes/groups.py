@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from engram.core import dedup, trust
 from engram.core.records import HIGH
-from engram.maintenance.passes import Finding, ModelQuestion
+from engram.maintenance.passes.view import Finding, ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from engram.core.dedup import Neighbour
-    from engram.maintenance.passes import Answer, MemoryState, PassView
+    from engram.maintenance.passes.view import Answer, MemoryState, PassView
 
 _UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
 _BREAKS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}

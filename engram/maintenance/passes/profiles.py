@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import ProfilePolicy
     from engram.core.records import Page
-    from engram.maintenance.passes import MemoryState, PassView, Step
+    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 PROFILE, IDENTITY = "profile.md", "IDENTITY.md"
 

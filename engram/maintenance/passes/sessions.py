@@ -47,12 +47,12 @@ from engram.core.sessions import (
 from engram.core.text import ulid
 from engram.core.todos import is_open, is_past, is_past_plan
 from engram.core.trust import DERIVED_ORIGINS, said_by_user
-from engram.maintenance.passes import FileWrite, ModelQuestion, Step
 from engram.maintenance.passes.generated_text import (
     attributes,
     entity_names,
 )
 from engram.maintenance.passes.groups import dropped
+from engram.maintenance.passes.view import FileWrite, ModelQuestion, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from engram.core.policy import SessionPolicy
     from engram.core.records import Fact, FiledTurn
     from engram.core.sessions import SessionView
-    from engram.maintenance.passes import Answer, MemoryState, PassView
+    from engram.maintenance.passes.view import Answer, MemoryState, PassView
 
 SECTIONS = {
     "profile": "Profile",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import ProfilePolicy
     from engram.core.records import Entity, Fact
-    from engram.maintenance.passes import MemoryState, PassView, Step
+    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 SUFFIX = "-story.md"
 _SLUG_BYTES = 60

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.records import Fact, FiledTurn
-    from engram.maintenance.passes import PassView, Step
+    from engram.maintenance.passes.view import PassView, Step
 
 _TICKED = re.compile(
     r"^- \[[xX]\] .*\[\[([^\[\]|#]+)(?:\|\d+)?\]\][ \t]*$", re.MULTILINE
