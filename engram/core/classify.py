@@ -214,20 +214,6 @@ def _heads(tags: Collection[str]) -> set[str]:
     return {tag.partition("/")[0].casefold() for tag in tags}
 
 
-def level_of(importance: float, policy: ImportancePolicy) -> str:
-    """Return the level of an importance (`C10`).
-
-    critical ≥ .9, high ≥ .7, normal ≥ .4, low ≥ .2, otherwise trivial.
-    """
-    cuts = (
-        (policy.critical_level, "critical"),
-        (policy.high_level, "high"),
-        (policy.normal_level, "normal"),
-        (policy.low_level, "low"),
-    )
-    return next((name for cut, name in cuts if importance >= cut), "trivial")
-
-
 # Greetings, thanks and assent: English, German, French, Spanish, Italian, Portuguese,
 # Dutch, Japanese, Chinese.
 _SOCIAL = _words(

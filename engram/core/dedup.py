@@ -155,13 +155,6 @@ class Decision:
     effects: tuple[Effect, ...] = ()
     superseded_by: str = ""
 
-    @property
-    def retired(self) -> int:
-        """Return the number of facts that count against the limit of the batch."""
-        return sum(
-            effect.action in {"invalidate", "supersede"} for effect in self.effects
-        )
-
 
 def check(
     *,

@@ -37,8 +37,6 @@ _MANIFESTS = (
     "Gemfile",
 )
 
-Disk = "Callable[[str], bytes | None]"
-
 
 @dataclass(frozen=True, slots=True)
 class PathClaim:

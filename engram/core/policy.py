@@ -116,10 +116,6 @@ class ImportancePolicy(Numbers, group="importance"):
     moment: float
     entity: float
     fact: float
-    critical_level: float
-    high_level: float
-    normal_level: float
-    low_level: float
     sign_width: float
 
 

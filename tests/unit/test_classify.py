@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.categories import CATEGORIES
-from engram.core.classify import importance_of, is_trivial, kind_of, level_of, tier_of
+from engram.core.classify import importance_of, is_trivial, kind_of, tier_of
 from engram.core.policy import ExtractionPolicy, ImportancePolicy
 from tests.size import examples
 
@@ -117,24 +117,6 @@ def test_importance_says_what_counted():
         "category preference",
         "first person",
     )
-
-
-# row: C10
-@pytest.mark.parametrize(
-    ("importance", "level"),
-    [
-        (1.0, "critical"),
-        (0.9, "critical"),
-        (0.89, "high"),
-        (0.7, "high"),
-        (0.4, "normal"),
-        (0.2, "low"),
-        (0.19, "trivial"),
-    ],
-)
-def test_a_level_begins_at_its_cut(importance, level):
-    """The lower bound belongs to the level."""
-    assert level_of(importance, IMPORTANCE) == level
 
 
 # row: C10

@@ -211,7 +211,6 @@ def test_a_contradiction_of_three_sessions_weakens_and_coexists():
         "weaken",
         0.4,
     )
-    assert decision.retired == 0
 
 
 # row: A10
@@ -242,10 +241,9 @@ def test_support_is_counted_in_sessions(source, also, count):
 def test_a_contradiction_of_fewer_invalidates():
     """The new one is written, the old one ended."""
     decision = judged(AGAINST, replace(OLD, also=("b#^t1",)))
-    assert (decision.destination, effect_actions(decision), decision.retired) == (
+    assert (decision.destination, effect_actions(decision)) == (
         "active",
         ["invalidate"],
-        1,
     )
     assert not decision.effects[0].add_tombstone
 
@@ -471,7 +469,8 @@ def test_whatever_happens_nothing_is_lost(
     )
     found = set(effect_actions(decision))
     assert decision.destination or found & {"confirm", "reinforce", "rewrite"}
-    assert decision.retired <= claim.remaining
+    ends = {"invalidate", "supersede"}
+    assert sum(one in ends for one in effect_actions(decision)) <= claim.remaining
     if is_user_backed(fact):
         assert found <= {"confirm", "ask"}
     if claim.barred or claim.newer:
