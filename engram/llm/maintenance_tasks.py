@@ -387,16 +387,11 @@ def read_subjects(
         if item.n is None or item.n not in statements:
             continue
         for name in item.names[:_LONG]:
-            if _is_subject(name, statements[item.n]):
+            if not is_owner(name) and _contains(name, statements[item.n]):
                 found.setdefault(str(item.n), []).append(name)
             else:
                 dropped["not named"] += 1
     return _counted({"names": found} if found else {}, dropped)
-
-
-def _is_subject(name: str, text: str) -> bool:
-    """Return whether `name` is a name in the text that is not the owner's."""
-    return not is_owner(name) and _contains(name, text)
 
 
 def read_bridge(

@@ -221,7 +221,9 @@ def parsed(reply: str) -> dict[str, Any]:
         try:
             body = json.loads(reply)
         except ValueError:
-            body = json.loads(_without_last_commas(reply))
+            body = json.loads(
+                _STRING_OR_LAST_COMMA.sub(lambda match: match["string"] or "", reply)
+            )
     except RecursionError:
         raise ModelError("The answer is not JSON (nested too deep)", fix=_FIX) from None
     except ValueError as error:
@@ -230,11 +232,6 @@ def parsed(reply: str) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise ModelError("The answer is not a JSON object", fix=_FIX)
     return body
-
-
-def _without_last_commas(text: str) -> str:
-    """Return JSON without the commas before a closing bracket, outside of strings."""
-    return _STRING_OR_LAST_COMMA.sub(lambda match: match["string"] or "", text)
 
 
 def read(form: type[Form], body: object) -> tuple[Form, Counter[str]]:

@@ -183,16 +183,16 @@ def _has_content(prompted: Sequence[Turn], known: KnownContext) -> bool:
     for before, turn in pairwise([None, *conversation]):
         if turn is None or turn.role != "user" or turn not in prompted:
             continue
-        is_answer = before is not None and _is_question(before)
+        is_answer = (
+            before is not None
+            and before.role == "assistant"
+            and _QUESTION.search(before.text) is not None
+        )
         may_report = promised and not is_social(turn.text)
         says = _WORD.search(turn.text) and not _QUESTION.search(turn.text)
         if (is_answer or may_report) and says:
             return True
     return False
-
-
-def _is_question(turn: Turn) -> bool:
-    return turn.role == "assistant" and _QUESTION.search(turn.text) is not None
 
 
 def _unusable(found: Extraction) -> str:

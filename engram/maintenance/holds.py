@@ -206,7 +206,10 @@ class Holds:
         None if a user has ticked a box in it.
         """
         path, why = path_of(name), request.why
-        lines = [_line(action) for action in request.actions]
+        lines = [
+            f"- [[{action.path.rpartition('/')[2].removesuffix('.md')}]]: {action.why}"
+            for action in request.actions
+        ]
         if not self.vault.exists(path):
             keys = _keys(name, why, now, self.zone)
             return Create(path, keys, _body(name, why, lines), why)
@@ -283,10 +286,6 @@ def _keys(name: str, why: str, now: datetime, zone: tzinfo) -> dict[str, object]
         "holds": name,
         "end_reason": why,
     }
-
-
-def _line(one: Action) -> str:
-    return f"- [[{one.path.rpartition('/')[2].removesuffix('.md')}]]: {one.why}"
 
 
 def _body(name: str, why: str, lines: Sequence[str]) -> str:

@@ -273,12 +273,9 @@ class _Filter:
         return (
             sees(self.persona, row.persona)
             and self.category in {None, row.category}
-            and self._is_about(row)
+            and (self.about is None or name_key(self.about) in map(name_key, row.about))
             and self._is_in_span(row.created)
         )
-
-    def _is_about(self, row: FactRow) -> bool:
-        return self.about is None or name_key(self.about) in map(name_key, row.about)
 
     def _is_in_span(self, created: datetime | None) -> bool:
         """Return whether a time is in the span; a memory without a date is in none."""

@@ -61,13 +61,8 @@ def memories_by_entity(view: PassView, now: datetime) -> dict[str, list[MemorySt
         memories_by_entity,
         lambda: _group_by_entity(view, public_memories(view, now)),
         view.memories,
-        _name_table(view),
+        {path: (one.name, one.aliases) for path, one in view.entities.items()},
     )
-
-
-def _name_table(view: PassView) -> dict[str, tuple[object, ...]]:
-    """Return the name and aliases of each entity, by the path of its note."""
-    return {path: (one.name, one.aliases) for path, one in view.entities.items()}
 
 
 def entity_names(view: PassView) -> EntityNames:

@@ -235,7 +235,12 @@ def topics(view: PassView, now: datetime) -> list[Step]:
     if known == listed or (not listed and not before):
         return []
     text = json.dumps(
-        {"topics": listed, "updatedAt": _stamp(now)}, ensure_ascii=False, indent=1
+        {
+            "topics": listed,
+            "updatedAt": now.astimezone(UTC).isoformat(timespec="seconds"),
+        },
+        ensure_ascii=False,
+        indent=1,
     )
     return [FileWrite(TOPICS, f"{text}\n".encode(), f"{len(listed)} terms")]
 
@@ -341,10 +346,6 @@ def _stays_in_log(row: Mapping[str, Any], known: Collection[str]) -> bool:
     return by_user or (
         row.get("action") in CREATION_ACTIONS and str(row.get("memory")) in known
     )
-
-
-def _stamp(now: datetime) -> str:
-    return now.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def tier(view: PassView, now: datetime) -> list[Step]:

@@ -443,7 +443,7 @@ class PassView:
         return sorted({*self.reader.pages(folder), *self._added(folder)})
 
     def _added(self, folder: str) -> set[str]:
-        return {path for path in self.amended if _folder(path) == folder}
+        return {path for path in self.amended if path.rpartition("/")[0] == folder}
 
     def active(self) -> Sequence[MemoryState]:
         """Return the active memories."""
@@ -561,10 +561,6 @@ def _reread(
 
 def _edge_key(edge: Edge) -> tuple[object, ...]:
     return edge.type, edge.source, edge.target, edge.label, edge.valid_from
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0]
 
 
 Pass = Callable[[PassView, "datetime"], list[Step]]
