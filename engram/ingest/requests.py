@@ -13,13 +13,13 @@ from engram.core.language.keep_requests import asked_to_keep, asked_to_keep_secr
 from engram.core.language.named_times import named_time
 from engram.core.language.privacy import asks_privacy
 from engram.core.language.secrets import DOOR_CODE, redact
+from engram.core.markdown import plain_text
 from engram.core.personas import name_fault
 from engram.core.records import ROLES, Turn
 from engram.core.text import content_hash, ulid
 from engram.errors import (
     BadRequestError,
 )
-from engram.vault.formats import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

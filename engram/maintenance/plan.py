@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core.holds import PORTIONED_PASSES
 from engram.core.records import BlockEdit, Create, Edit, Fact, Move
 from engram.errors import EngramError, unexpected
+from engram.maintenance.holds import PORTIONED_PASSES
 from engram.maintenance.overlay import Overlay, PlannedNote, within
 from engram.maintenance.passes.view import (
     FOREIGN,

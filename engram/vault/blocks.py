@@ -10,18 +10,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from engram.core.markdown import escape, plain_text, replace_block, unescape
 from engram.core.records import Line, Page
 from engram.core.text import is_ulid
 from engram.vault import frontmatter as notes
 from engram.vault.entities import with_relations
-from engram.vault.formats import (
-    blocks,
-    escape,
-    plain_text,
-    replace_block,
-    unescape,
-    without_blocks,
-)
+from engram.vault.formats import blocks, without_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from frontmatter.default_handlers import BaseHandler
 
+from engram.core.markdown import plain_text
 from engram.core.policy import FilePolicy
 from engram.core.records import Problem
 from engram.errors import ConflictError
-from engram.vault.formats import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

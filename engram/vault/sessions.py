@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from engram.core.language import privacy
+from engram.core.markdown import escape, plain_text, unescape
 from engram.core.records import (
     HIGH,
     ROLES,
@@ -23,13 +24,10 @@ from engram.core.text import slug, ulid
 from engram.errors import BadRequestError, ConflictError
 from engram.vault import frontmatter as notes
 from engram.vault.formats import (
-    escape,
     is_repeated,
-    plain_text,
     time_text,
     time_value,
     title,
-    unescape,
     unescaped_title,
     unused_name,
 )
