@@ -251,10 +251,8 @@ class RateLimitedError(ModelError):
 
     status = 429
 
-    def __init__(
-        self, what: str, *, retry_after: float | None, where: str = "", fix: str = ""
-    ) -> None:
-        super().__init__(what, where=where, fix=fix)
+    def __init__(self, what: str, *, retry_after: float | None, fix: str) -> None:
+        super().__init__(what, fix=fix)
         self.retry_after = retry_after
 
 

@@ -45,40 +45,6 @@ if TYPE_CHECKING:
     from engram.maintenance.passes.view import Pass, Step
     from engram.pipeline.write import NoteWriter
     from engram.vault.edges import EdgeStore
-    from engram.vault.store import Vault
-
-
-class NoteDrafts:
-    """Drafts of new notes. Writes nothing."""
-
-    def __init__(self, note_writer: NoteWriter) -> None:
-        self.note_writer = note_writer
-
-    def placed(self, fact: Fact, taken: Collection[str]) -> Fact:
-        """Return a new memory with a path for its note that is not in `taken`."""
-        return replace(fact, path=self.note_writer.path_of(fact, taken))
-
-    def note(self, fact: Fact, why: str) -> Create:
-        """Return the note of a new memory."""
-        zone = self.note_writer.settings.zone
-        return Create(
-            fact.path,
-            facts.fact_keys(fact, zone),
-            facts.fact_body(fact.text, fact.source),
-            why,
-        )
-
-    def case(self, case: NewCase, now: datetime) -> Create | None:
-        """Return the note that asks about two memories, or None if it was asked before."""
-        zone = self.note_writer.settings.zone
-        if self.note_writer.is_logged(
-            "decide", reviews.case_id(case.new.id, case.old.id)
-        ):
-            return None
-        question = reviews.conflict_note(case.new, case.old, case.why, now, zone)
-        return (
-            None if self.note_writer.index.scanner.exists(question.path) else question
-        )
 
 
 ROUNDS = 8
@@ -116,18 +82,17 @@ class RunPlan:
         self,
         view: PassView,
         now: datetime,
-        vault: Vault,
         quiet: Callable[[str], str | None],
-        drafts: NoteDrafts,
+        note_writer: NoteWriter,
         *,
         skip: Collection[str] = (),
         portion: int | None = None,
     ) -> None:
         self.view = view
         self.now = now
-        self.vault = vault
         self.quiet = quiet
-        self.drafts = drafts
+        self.note_writer = note_writer
+        self.vault = note_writer.vault
         self.skip = skip
         self.portion = portion
         self.active_count = len(view.active())
@@ -151,7 +116,7 @@ class RunPlan:
         self.protected: set[str] = set()
 
         self._initial_view = view
-        self._overlay = Overlay(vault, view.policy.files, view.zone)
+        self._overlay = Overlay(self.vault, view.policy.files, view.zone)
         self._groups: dict[str, set[str]] = {}
         self._targets: set[str] = set()
         self._checked: dict[str, str | None] = {}
@@ -162,9 +127,8 @@ class RunPlan:
         return RunPlan(
             self._initial_view,
             self.now,
-            self.vault,
             self.quiet,
-            self.drafts,
+            self.note_writer,
             skip=skip,
             portion=portion,
         )
@@ -247,9 +211,20 @@ class RunPlan:
             if step.refused:
                 self.rejections[step.memory, step.refused.action] = step.refused
         else:
-            case = self.drafts.case(step, self.now)
-            if case and (note := self._permitted(name, case.path, case)):
-                self._keep(name, case.path, case, note, ViewUpdate())
+            self._take_case(name, step)
+
+    def _take_case(self, name: str, step: NewCase) -> None:
+        """Plan the note that asks about two memories, unless it was asked before."""
+        case_id = reviews.case_id(step.new.id, step.old.id)
+        if self.note_writer.is_logged("decide", case_id):
+            return
+        case = reviews.conflict_note(
+            step.new, step.old, step.why, self.now, self.view.zone
+        )
+        if self.note_writer.index.scanner.exists(case.path):
+            return
+        if note := self._permitted(name, case.path, case):
+            self._keep(name, case.path, case, note, ViewUpdate())
 
     def _take_file(self, name: str, step: FileWrite, update: ViewUpdate) -> None:
         """Plan a file that is not a note."""
@@ -294,8 +269,11 @@ class RunPlan:
             elif step.fact.id in self._overlay.notes:  # planned in the round before
                 return
             else:
-                fact = self.drafts.placed(step.fact, self._targets)
-                draft = self.drafts.note(fact, step.why)
+                path = self.note_writer.path_of(step.fact, self._targets)
+                fact = replace(step.fact, path=path)
+                keys = facts.fact_keys(fact, self.view.zone)
+                body = facts.fact_body(fact.text, fact.source)
+                draft = Create(path, keys, body, step.why)
                 planned.append((fact.id, draft, replace(step, fact=fact)))
 
         # check all steps, so that each refusal is recorded

@@ -19,7 +19,7 @@ from engram.maintenance.forecast import forecast
 from engram.maintenance.holds import Holds, PlanWithHolds, path_of
 from engram.maintenance.overlay import PlannedWrite
 from engram.maintenance.passes import lifecycle
-from engram.maintenance.plan import NoteDrafts, RunPlan
+from engram.maintenance.plan import RunPlan
 from engram.maintenance.report import Action, Progress, Report
 from engram.maintenance.schedule import cadence_of, passes_of
 from engram.maintenance.snapshot import Snapshot
@@ -94,7 +94,6 @@ class Maintenance:
         self.snapshot = Snapshot(
             note_writer, usage_tracker, entity_writer, comparison, self.progress
         )
-        self.drafts = NoteDrafts(note_writer)
         self.holds = Holds(self.vault, settings.zone, ask=settings.holds == "ask")
         self.history_bytes = settings.policy.consolidation.history_bytes
         self.run_log = note_writer.runs
@@ -248,7 +247,7 @@ class Maintenance:
         view = self.snapshot.view(now, cadence)
         view = replace(view, closed=closed, approved=approved)
         quiet = self.snapshot.quiet(now)
-        return RunPlan(view, now, self.vault, quiet, self.drafts)
+        return RunPlan(view, now, quiet, self.note_writer)
 
     # -- apply -------------------------------------------------------------------------
 
