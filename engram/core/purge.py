@@ -166,7 +166,6 @@ def _phrases(texts: Iterable[str], stems: Iterable[str]) -> set[str]:
 
 
 def _words(texts: Iterable[str]) -> set[str]:
-    """Return all words of the texts in their normal form."""
     return {word for text in texts for word in normal(text).split()}
 
 

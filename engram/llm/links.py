@@ -169,7 +169,6 @@ def _end(
 
 
 def _is_asserted(text: str, quote: str) -> bool:
-    """Return whether the sentence around a quote asserts it without doubt."""
     at, words = text.find(quote), plain(text)
     if MASK in words[at : at + len(quote)]:
         return False  # words of another person

@@ -133,7 +133,6 @@ def _line(text: str, chars: int, others: frozenset[str], dropped: Counter[str]) 
 
 
 def _names_person(line: str, material: Any) -> bool:
-    """Return whether the material contains the first word of a line, a name."""
     first = fold(line).split()[0].strip(",:;().’'") if line.split() else ""
     return bool(first) and first in fold(str(material))
 
@@ -254,7 +253,6 @@ def _conclusion(
 
 
 def _refusal(text: str, sources: Sequence[str]) -> str:
-    """Return why a sentence is not accepted, or ''."""
     if len(text) > _LONGEST:
         return "too long"
     if instruction(text):
@@ -445,7 +443,6 @@ def _flaw(text: str, grounds: str) -> str:
 
 
 def _contains(name: str, text: str) -> bool:
-    """Return whether a text contains a name as whole words."""
     key = key_of(name)
     text_key = key_of(text.replace("'s", " "))
     return bool(key) and f"_{key}_" in f"_{text_key}_"

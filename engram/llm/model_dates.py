@@ -184,7 +184,6 @@ def _is_plausible(when: Interval, category: str, turn: Turn, *, is_plan: bool) -
 
 
 def _overlap(first: Interval, second: Interval) -> bool:
-    """Return whether two intervals share a local day."""
     moment = timedelta(microseconds=1)
     return (
         first.start.date() <= (second.end - moment).date()

@@ -194,7 +194,6 @@ def _row(reading: ClockReading) -> list[object]:
 
 
 def _known(path: Path) -> Iterator[ClockReading]:
-    """Yield the valid readings in a file."""
     try:
         raw = disk.read(path)
     except EngramError:

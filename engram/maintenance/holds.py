@@ -257,7 +257,6 @@ def _with_proposals(
     proposals: tuple[Action, ...],
     protected: Collection[str],
 ) -> Request:
-    """Return the request about a pass with the ends that it proposes."""
     protected_count = sum(action.memory in protected for action in proposals)
     parts = []
     if foreign := len(proposals) - protected_count:

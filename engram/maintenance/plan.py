@@ -201,7 +201,6 @@ class RunPlan:
         self.view = self.view.after(update)
 
     def _take_message(self, name: str, step: ModelQuestion | Finding | NewCase) -> None:
-        """Record a question to a model or a user, or a finding."""
         if isinstance(step, ModelQuestion):
             if step.key not in self.view.answers:
                 self.questions[step.key] = step
@@ -227,7 +226,6 @@ class RunPlan:
             self._keep(name, case.path, case, note, ViewUpdate())
 
     def _take_file(self, name: str, step: FileWrite, update: ViewUpdate) -> None:
-        """Plan a file that is not a note."""
         self._overlay.write(step)
         update.files[step.path] = step.content
         target = "" if step.content is None else step.path
@@ -252,7 +250,6 @@ class RunPlan:
         self.actions.append(Action(name, path, path, path, step.why))
 
     def _take_changes(self, name: str, group: ChangeGroup, update: ViewUpdate) -> None:
-        """Plan the steps of a group, or propose its ends to a user."""
         if group.ask and not self._is_approved(group):
             self._ask_about(name, group)
         else:
@@ -317,7 +314,6 @@ class RunPlan:
     # -- read back ---------------------------------------------------------------------
 
     def _change_memory(self, key: str, known: MemoryState, update: ViewUpdate) -> None:
-        """Read a changed memory from its planned bytes."""
         fact = self._overlay.fact(key)
         if fact is None or fact.path.startswith(f"{TRASH}/"):
             update.memories[key] = None
@@ -328,7 +324,6 @@ class RunPlan:
         update.memories[key] = replace(known, fact=fact)
 
     def _add_memory(self, key: str, step: NewMemory, update: ViewUpdate) -> None:
-        """Read a new memory from its planned bytes."""
         fact = self._overlay.fact(key)
         if fact:
             trust = self.view.policy.trust.dream
@@ -409,7 +404,6 @@ class RunPlan:
         }
 
     def _is_approved(self, group: ChangeGroup) -> bool:
-        """Return whether a user approved every end of a group."""
         approved = self.view.approved
         return approved is not None and self._ends_of(group).keys() <= set(approved)
 

@@ -445,7 +445,6 @@ class Maintenance:
         self.note_writer.log_actions(rows)
 
     def _recorded_run(self, run_id: str) -> vault_undo.RecordedRun:
-        """Return a run from the history, or from git if the history has dropped it."""
         try:
             return self.history.load(self.history.find(run_id))
         except NotFoundError:

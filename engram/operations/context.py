@@ -319,7 +319,6 @@ class ContextBuilder:
         return lines
 
     def _last_session(self, keys: Mapping[str, Any], ended: datetime) -> list[str]:
-        """Return the summary of the last session."""
         texts = self._visible_texts(keys.get("one_liner"))
         texts += self._visible_texts(keys.get("what_mattered"))
         zone = self.settings.zone
@@ -338,7 +337,6 @@ class ContextBuilder:
         return [loop for loop in loops if todos.loop_key(loop) not in listed]
 
     def _visible(self, facts: Iterable[Fact]) -> Iterator[Fact]:
-        """Yield the facts without forgotten text."""
         return (
             fact for fact in map(self.index.visible, facts) if isinstance(fact, Fact)
         )
@@ -445,7 +443,6 @@ def _next(
 def _not_in(
     parts: Mapping[str, Sequence[str]], hits: Iterable[SearchHit]
 ) -> list[SearchHit]:
-    """Return the hits that are in no part."""
     listed = {
         one.partition("] ")[2] or one.removeprefix("- ")
         for lines in parts.values()

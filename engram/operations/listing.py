@@ -178,13 +178,11 @@ class MemoryList:
         if stage:
             _check_choice("stage", stage, STAGES)
         asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
-        zone, now = self.settings.zone, self.clock()
         wanted = _Filter(
             asks,
             category,
             about,
-            requests.moment(since, zone, "since", now=now) if since else None,
-            requests.moment(until, zone, "until", end=True, now=now) if until else None,
+            requests.span(since, until, self.settings.zone, self.clock()),
         )
 
         chosen = [row for row in self._with_status(status) if wanted.has(row)]
@@ -204,7 +202,6 @@ class MemoryList:
         }
 
     def _facts(self, rows: Iterable[FactRow]) -> list[Fact]:
-        """Return the memories of rows that still exist, in order."""
         ids = [row.id for row in rows]
         units = self.index.catalog.units(ids)
         return [fact for one in ids if isinstance(fact := units.get(one), Fact)]
@@ -259,14 +256,13 @@ class MemoryList:
 class _Filter:
     """The conditions of a list; None for no condition.
 
-    `persona` is the persona that asks, `first` and `last` are the span of the creation.
+    `persona` is the persona that asks, `span` that of the creation.
     """
 
     persona: str | None
     category: str | None
     about: str | None
-    first: datetime | None
-    last: datetime | None
+    span: requests.Span
 
     def has(self, row: FactRow) -> bool:
         """Return whether a memory is visible and meets the conditions."""
@@ -274,15 +270,7 @@ class _Filter:
             sees(self.persona, row.persona)
             and self.category in {None, row.category}
             and (self.about is None or name_key(self.about) in map(name_key, row.about))
-            and self._is_in_span(row.created)
-        )
-
-    def _is_in_span(self, created: datetime | None) -> bool:
-        """Return whether a time is in the span; a memory without a date is in none."""
-        if created is None:
-            return self.first is None and self.last is None
-        return (self.first is None or self.first <= created) and (
-            self.last is None or created < self.last
+            and self.span.has(row.created)
         )
 
 

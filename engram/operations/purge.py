@@ -198,7 +198,6 @@ class PurgePlanner:
         return plan
 
     def _restating(self, fact: Fact) -> list[Fact]:
-        """Return the other memories with the same statement."""
         return [
             unit
             for unit in self._near(fact.text)
@@ -287,7 +286,6 @@ class PurgePlanner:
         remaining: list[str],
         linked: set[str],
     ) -> list[Entity]:
-        """Return the entities that no remaining text names."""
         names = {link for one in plan.facts for link in one.about} - linked
         if entity:
             names |= {entity.name, *entity.aliases}
@@ -314,7 +312,6 @@ class PurgePlanner:
         ]
 
     def _is_named(self, entity: Entity, kept: list[str]) -> bool:
-        """Return whether one of the remaining texts names the entity."""
         names = {purge.normal(one) for one in (entity.name, *entity.aliases)}
         return any(
             f" {name} " in f" {purge.normal(text)} " for text in kept for name in names

@@ -86,7 +86,6 @@ class Questions:
         return ""
 
     def _line(self, case: ReviewCase, persona: str | None) -> str:
-        """Return a case as a line, or '' if this chatbot must not ask it."""
         private = any(fact.persona not in {None, persona} for fact in case.memories)
         answers = reviews.CONFLICT if len(case.memories) > 1 else reviews.DOUBT
         if private or case.problem or case.choices != answers:
@@ -120,7 +119,6 @@ class Questions:
         return [one for one in order if one in shown]
 
     def _read(self) -> dict[str, str]:
-        """Return the state, or {} if it is missing or damaged."""
         try:
             found = json.loads(disk.read(self.settings.state / STATE))
             for name, at in found.items():

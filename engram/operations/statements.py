@@ -176,7 +176,6 @@ class StatementOperations:
         return requests.moment(expires, zone, "expires", end=True, now=now, ahead=True)
 
     def _confirm(self, fact: Fact, now: datetime) -> None:
-        """Record that a fact was stated again."""
         keys = self.note_writer.confirmation_keys(fact)
         changes = [Edit(fact.path, fact.sha, keys, "confirmed")] if keys else []
         row = action_row(now, "confirm", fact.id, "same statement")

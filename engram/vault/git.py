@@ -273,7 +273,6 @@ class Git:
         return staged | committed.intersection(paths)
 
     def _is_same_branch(self, stamp: str) -> bool:
-        """Return whether HEAD is on the branch of this stamp, and git is idle."""
         if self.is_locked or self.other_checkout() or not stamp.startswith("ref: "):
             return False
         return self.stamp().rsplit(" ", 3)[0] == stamp.rsplit(" ", 3)[0]
@@ -448,7 +447,6 @@ class Git:
         return self._run("cat-file", "blob", name) if exists else b""
 
     def _pending_paths(self, kind: str) -> set[str]:
-        """Return the pending paths of this kind."""
         try:
             raw = disk.read(self.waiting)
         except NotFoundError:
@@ -462,7 +460,6 @@ class Git:
         return found
 
     def _set_pending(self, due: Collection[str], added: Collection[str] = ()) -> None:
-        """Make exactly these paths pending."""
         if due:
             disk.make_folders(self.waiting.parent)
             disk.write_derived(

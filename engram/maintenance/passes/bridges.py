@@ -141,7 +141,6 @@ def _unrelated_pairs(
 
 
 def _share_memory(some: Iterable[MemoryState], others: Iterable[MemoryState]) -> bool:
-    """Return whether two entities have a memory in common."""
     ids = {one.fact.id for one in some}
     return any(one.fact.id in ids for one in others)
 
@@ -161,7 +160,6 @@ def _shared_terms(terms: Mapping[str, set[int]], most: int) -> Counter[tuple[str
 
 
 def _is_related(view: PassView, one: str, other: str) -> bool:
-    """Return whether one of two entity notes lists a relation to the other."""
     first, second = view.entities[one], view.entities[other]
     return any(one.name == second.name for one in first.relations) or any(
         one.name == first.name for one in second.relations

@@ -149,7 +149,6 @@ def _alike(entities: Mapping[str, Entity]) -> tuple[list[list[str]], set[str]]:
 
 
 def _joined_groups(groups: Iterable[set[str]]) -> list[list[str]]:
-    """Return the groups, with groups that share a member joined."""
     group_of: dict[str, set[str]] = {}
     for group in groups:
         joined = group.union(*(group_of[path] for path in group & group_of.keys()))
@@ -243,7 +242,6 @@ def _retired(view: PassView, winner: Entity, loser: Entity, now: datetime) -> St
 
 
 def _linked(view: PassView, loser: Entity) -> bool:
-    """Return whether text of a user links to the note."""
     link = f"[[{loser.name}".casefold()
     pages = (
         view.page(path) for path, one in view.entities.items() if one.has_user_text
@@ -256,7 +254,6 @@ def _linked(view: PassView, loser: Entity) -> bool:
 
 
 def _resolves_to(name: str, entity: Entity) -> bool:
-    """Return whether a link by this name leads to the note."""
     return name.casefold() == entity.name.casefold()
 
 
@@ -536,7 +533,6 @@ def cleanup(view: PassView, now: datetime) -> list[Step]:
 
 
 def _generated_pages(view: PassView) -> list[str]:
-    """Return the paths of the notes with generated lines."""
     paths = [path for path, one in view.entities.items() if one.blocks]
     for folder in ("", "macros", "traces"):
         paths += [path for path in view.pages(folder) if _is_generated(path)]

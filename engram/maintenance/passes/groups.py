@@ -143,7 +143,6 @@ def pairs(
 
 
 def _age_key(one: MemoryState) -> tuple[float, str]:
-    """Return the sort key by time, oldest first."""
     at = one.fact.valid_from or one.fact.created
     return (at.timestamp() if at else 0.0, one.fact.id)
 

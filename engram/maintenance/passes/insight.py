@@ -261,7 +261,6 @@ def _is_faded(view: PassView, one: MemoryState, now: datetime, *, old: bool) -> 
 
 
 def _is_old(view: PassView, one: MemoryState, now: datetime) -> bool:
-    """Return whether a memory has been fading for long."""
     begun = lifecycle.fading_start(one.fact, one.usage) or now
     return now - begun > timedelta(days=view.policy.insight.ripe_days)
 

@@ -375,7 +375,6 @@ def precision(view: PassView, now: datetime) -> list[Step]:
 
 
 def _with_vectors(view: PassView) -> Iterator[tuple[MemoryState, VectorStorage]]:
-    """Yield the memories that have a vector, with its storage."""
     for name, stored in view.stored.items():
         if name in view.memories:
             yield view.memories[name], stored

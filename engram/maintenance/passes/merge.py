@@ -200,7 +200,6 @@ def _near_doubles(view: PassView, winner: MemoryState) -> dict[str, MemoryState]
 
 
 def _may_supersede(winner: MemoryState, loser: MemoryState, *, equal: bool) -> bool:
-    """Return whether a memory may be superseded by one with the same statement."""
     if loser.fact.id == winner.fact.id or _differ_in_time(winner.fact, loser.fact):
         return False
     return not belongs_to_user(loser) or (equal and _is_open(winner, loser))

@@ -162,7 +162,6 @@ def _periods(
 
 
 def _is_story(view: PassView, period: Sequence[MemoryState]) -> bool:
-    """Return whether a period has enough conversations on enough days."""
     policy = view.policy.portraits
     days = {local_date(view, one.fact.created) for one in period}
     sources = {one.fact.source.partition("#")[0] or one.fact.id for one in period}

@@ -61,7 +61,6 @@ def promises(view: PassView, now: datetime) -> list[Step]:
 
 
 def _as_habit(fact: Fact, filed: FiledTurn) -> Edit:
-    """Return the edit that turns a promise into a habit."""
     keys = {"category": PLAIN, "tags": [*fact.tags, todos.HABIT]}
     why = f"done repeatedly, as stated in {filed.key}"
     return Edit(fact.path, fact.sha, keys, why)
