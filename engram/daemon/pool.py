@@ -208,7 +208,7 @@ class VaultPool:
     def _start(self, vault: PooledVault) -> None:
         settings = replace(self._load(vault.folder), tcp_port=None)
         threads = DaemonThreads(settings, self._model_places)
-        memory = VaultMemory(settings, executor=threads)
+        memory = self._memory(settings, threads)
         memory.start()
         try:
             assert self.serve is not None
@@ -223,6 +223,9 @@ class VaultPool:
         last = time.monotonic() + WARM_SECONDS
         while not memory.ready and time.monotonic() < last:
             time.sleep(WARM_LOOK)
+
+    def _memory(self, settings: Settings, threads: DaemonThreads) -> VaultMemory:
+        return VaultMemory(settings, executor=threads)
 
     def _make_room(self) -> None:
         """Close the vault that was unused for the longest time, if too many are open."""
