@@ -228,7 +228,7 @@ def _plain_name(text: str) -> str:
     return " ".join(plain_text(text).split())
 
 
-class Span(NamedTuple):
+class AskedSpan(NamedTuple):
     """A span of time from `first` up to `last`; None for no limit."""
 
     first: datetime | None
@@ -243,9 +243,11 @@ class Span(NamedTuple):
         )
 
 
-def span(since: str | None, until: str | None, zone: tzinfo, now: datetime) -> Span:
+def span(
+    since: str | None, until: str | None, zone: tzinfo, now: datetime
+) -> AskedSpan:
     """Return the span between two arguments; BadRequestError as in `moment`."""
-    return Span(
+    return AskedSpan(
         moment(since, zone, "since", now=now) if since else None,
         moment(until, zone, "until", end=True, now=now) if until else None,
     )

@@ -262,7 +262,7 @@ class _Filter:
     persona: str | None
     category: str | None
     about: str | None
-    span: requests.Span
+    span: requests.AskedSpan
 
     def has(self, row: FactRow) -> bool:
         """Return whether a memory is visible and meets the conditions."""
