@@ -47,7 +47,7 @@ from benchmarks.fleet_machine import (
     status_of,
 )
 from benchmarks.fleet_tables import costs
-from engram.daemon import jobs
+from engram.daemon.fleet import KINDS
 from engram.memory import VaultMemory
 from engram.vault import syscalls
 from tests.fakes.answers import free_port
@@ -402,7 +402,7 @@ def postpone_work(fleet: Fleet, names: Sequence[str]) -> None:
             "SELECT vault_id, kind, 'infinity' "
             "FROM unnest(%s::text[]) AS vault_id, unnest(%s::text[]) AS kind "
             "ON CONFLICT (vault_id, kind) DO UPDATE SET due = 'infinity'",
-            (vaults, jobs.KINDS),
+            (vaults, KINDS),
         )
 
 

@@ -87,7 +87,7 @@ def policy_page() -> str:
     parts = [
         "# Numbers\n",
         f"{WRITTEN}\n",
-        "A number with a key can be [configured](config.md); the others are set in `engram/core/policy/`. The source is",
+        "A number with a key can be [configured](config.md); the others are set in `engram/core/policy.toml`. The source is",
         "a [capability row](rows.md), or the part of the design that the number comes from.",
     ]
     concern = ""

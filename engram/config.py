@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
 from engram.core.actions import ACTIONS
-from engram.core.policy import Policy, rows, with_settings
-from engram.core.policy.lifecycle import CURVES
+from engram.core.policy import CURVES, Policy, rows, with_settings
 from engram.errors import ConfigError
 from engram.vault import location
-from engram.vault.special_files import is_special
+from engram.vault.location import is_special
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -37,14 +37,12 @@ from engram.maintenance.schedule import Schedule
 from engram.operations.cases import CaseReader
 from engram.operations.context import ContextBuilder
 from engram.operations.digest import Digest
-from engram.operations.editor import NoteEditor
 from engram.operations.explain import Explainer
-from engram.operations.fact_table import FactTable
 from engram.operations.file_sync import FileSync
 from engram.operations.health import HealthOperations
-from engram.operations.listing import MemoryList
+from engram.operations.listing import FactTable, MemoryList
 from engram.operations.memories import MemoryOperations
-from engram.operations.operation import READER
+from engram.operations.notes import NoteEditor
 from engram.operations.overview import Overview
 from engram.operations.purge import PurgeOperations
 from engram.operations.questions import Questions
@@ -52,7 +50,7 @@ from engram.operations.requested import RequestedRuns
 from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
 from engram.operations.statements import StatementOperations
-from engram.operations.table import checked, handlers, named
+from engram.operations.table import READER, checked, handlers, named
 from engram.operations.turns import TurnOperations
 from engram.operations.views import Views
 from engram.pipeline.commits import CommitLog
@@ -80,7 +78,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.index.lease import LeaseKeeper
     from engram.index.protocol import IndexStore
-    from engram.operations.operation import Operation
+    from engram.operations.table import Operation
     from engram.pipeline.executor import Executor
 
 log = logging.getLogger("engram.memory")

@@ -208,16 +208,7 @@ def find_trace(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
     known = traces.get(trace_id := new_trace_id(box))
     if known is None or _is_recent(known, box, policy):
         return trace_id
-    return _trace_id(box, f"{box.opened.astimezone(UTC):%Y-%m-%d}")
-
-
-def new_trace_id(box: Box) -> str:
-    """Return the id of the trace that begins with `box`.
-
-    It is `trace-` and 8 hex digits of the SHA-256 of the sorted topics and the persona.
-    If an older trace already has that id, the day of the box is hashed too.
-    """
-    return _trace_id(box)
+    return new_trace_id(box, f"{box.opened.astimezone(UTC):%Y-%m-%d}")
 
 
 def _is_recent(trace: Trace, box: Box, policy: BoxPolicy) -> bool:
@@ -226,7 +217,12 @@ def _is_recent(trace: Trace, box: Box, policy: BoxPolicy) -> bool:
     return box.opened - trace.seen <= window and trace.seen - box.last <= window
 
 
-def _trace_id(box: Box, day: str = "") -> str:
+def new_trace_id(box: Box, day: str = "") -> str:
+    """Return the id of the trace that begins with `box`.
+
+    It is `trace-` and 8 hex digits of the SHA-256 of the sorted topics and the persona.
+    If an older trace already has that id, the `day` of the box is hashed too.
+    """
     seed = [*sorted(box_subjects(box)), *filter(None, [box.persona, day])]
     digest = sha256("\n".join(seed).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{TRACE_PREFIX}{digest[:8]}"

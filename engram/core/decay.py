@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engram.core.classify import tier_of
 from engram.core.lifecycle import fading_start, layer_of
-from engram.core.policy.lifecycle import CURVES
+from engram.core.policy import CURVES
 from engram.core.records import Vitals
 
 if TYPE_CHECKING:

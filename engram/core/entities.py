@@ -245,14 +245,6 @@ def subjects(about: Iterable[str], turn: Turn, names: EntityNames) -> list[str]:
     return list(about) or ([turn.speaker] if turn.group and turn.speaker else [])
 
 
-def find_entity(name: str, entities: Iterable[Entity]) -> Entity | None:
-    """Return the entity with this name or alias, or None; see `EntityNames`."""
-    names = EntityNames()
-    for place, entity in enumerate(entities):
-        names.put(str(place), entity)
-    return names.one(name)
-
-
 def entity_type_of(name: str, hint: str = "") -> str:
     """Return the type of an entity (`B1`): a valid `hint`, else a type by the name.
 

@@ -172,7 +172,6 @@ class TombstoneSet:
         return [stone for stone in self.stones if memory in {stone.whole, stone.memory}]
 
     def _hiding(self, statement: str, utterance: Utterance) -> list[Tombstone]:
-        """Return the tombstones that hide this statement."""
         return [
             stone
             for stone in self._repeated_by(statement, utterance)

@@ -190,7 +190,6 @@ def nudge(stage: str, verification: str, policy: Policy) -> float:
 
 
 def _doubtful(fact: Fact, vitals: Vitals | StageVitals, policy: Policy) -> str | None:
-    """Return why a memory is stale, or None."""
     limits = policy.lifecycle
     if fact.pinned:
         return None

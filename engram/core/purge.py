@@ -68,7 +68,7 @@ class Traces:
         if not text.isascii():
             text = unicodedata.normalize("NFKC", text)
         text = text.casefold()
-        if not any(key in text for key in self._keys()):
+        if not any(key in text for key in _keys_of(self)):
             return False
         known = normal(text)
         if any(phrase in known for phrase in self.phrases):
@@ -94,7 +94,7 @@ class Traces:
         if any(self.in_text(view) for view in views(raw)):
             return True
         return any(
-            any(form in some for form in self._encoded()) and self._is_in(some)
+            any(form in some for form in _encoded_keys(self)) and self._is_in(some)
             for some in (raw, *_decoded(raw))
         )
 
@@ -105,22 +105,16 @@ class Traces:
             for shift in (0, 1)
         )
 
-    def _keys(self) -> frozenset[str]:
-        """Return the names and a word of each phrase; each trace has one of them."""
-        return _keys_of(self)
-
-    def _encoded(self) -> tuple[bytes, ...]:
-        """Return the keys in their usual cases, in each encoding."""
-        return _encoded_keys(self)
-
 
 @lru_cache(4)
 def _keys_of(found: Traces) -> frozenset[str]:
+    """Return the names and a word of each phrase; each trace has one of them."""
     return found.names | {max(phrase.split(), key=len) for phrase in found.phrases}
 
 
 @lru_cache(4)
 def _encoded_keys(found: Traces) -> tuple[bytes, ...]:
+    """Return the keys in their usual cases, in each encoding."""
     forms = {
         unicodedata.normalize(norm, form)
         for key in _keys_of(found)
@@ -172,7 +166,6 @@ def _phrases(texts: Iterable[str], stems: Iterable[str]) -> set[str]:
 
 
 def _words(texts: Iterable[str]) -> set[str]:
-    """Return all words of the texts in their normal form."""
     return {word for text in texts for word in normal(text).split()}
 
 
@@ -315,7 +308,9 @@ def _cut_item(item: Any, found: Traces) -> Any:
 def _cut_object(value: dict[str, Any], found: Traces, *, top: bool) -> Any:
     left = {}
     for key, inner in value.items():
-        if found.names_id(key) or (not top and _is_name(key, found)):
+        if found.names_id(key) or (
+            not top and not _IDENTIFIER.fullmatch(key) and found.in_text(key)
+        ):
             continue
         cut = _cut(inner, found, top=False)
         if cut is not _DROPPED:
@@ -325,10 +320,6 @@ def _cut_object(value: dict[str, Any], found: Traces, *, top: bool) -> Any:
         ):
             return _DROPPED
     return left
-
-
-def _is_name(key: str, found: Traces) -> bool:
-    return not _IDENTIFIER.fullmatch(key) and found.in_text(key)
 
 
 def vocabulary(path: str, raw: bytes) -> str:

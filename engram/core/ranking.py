@@ -537,7 +537,6 @@ def _by_cosine(scored: Sequence[Scored], best: float) -> tuple[Sequence[Scored],
 
 
 def _best_first(slot: RankedSlot) -> tuple[float, str]:
-    """Return the sort key of a slot: best first, ties by key."""
     return -slot.score, slot.key
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.policy.sessions import SessionPolicy
+    from engram.core.policy import SessionPolicy
     from engram.core.records import Fact, FiledTurn, Turn
 
 EPISODES = "episodes/"

@@ -170,7 +170,6 @@ def _distinguishes(sign: str, before: str, after: str) -> bool:
 
 
 def _slug_words(text: str) -> list[str]:
-    """Return the runs of letters, digits and the marks on them."""
     words = [""]
     for sign in text:
         if sign.isalnum() or (words[-1] and unicodedata.category(sign)[0] == "M"):

@@ -2,21 +2,29 @@
 
 Each vault is open in at most one daemon, whose lease is a row in PostgreSQL. A daemon
 opens a vault without an owner for a request or for due work, and leaves a vault that
-another daemon has open to that daemon. The rows of work (`engram.daemon.jobs`) list
-vaults with due work, so that the work of a daemon that died is done by another.
+another daemon has open to that daemon.
+
+A row of work names a vault, a kind of work and the time at which it is due; it has no
+content. While a vault is open, its rows are due since the time at which it was opened.
+When it is closed in order, they get the times at which its work is next due. So the
+work of a daemon that died is due, and another daemon does it as soon as the lease of
+the vault ends.
+
+All daemons must share the folder of the vaults and the folder of the states. A daemon
+with other states would not see the turns that the others acknowledged, so it refuses to
+start.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import socket
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from engram.daemon.jobs import CONSOLIDATE, EXTRACT, JobTable
-from engram.daemon.members import MemberTable, this_member
 from engram.daemon.pool import OPENERS, VaultPool
 from engram.errors import (
     ConfigError,
@@ -26,9 +34,11 @@ from engram.errors import (
     UnavailableError,
 )
 from engram.memory import VaultMemory
+from engram.vault import location
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
     from typing import Any
 
@@ -39,6 +49,187 @@ if TYPE_CHECKING:
     from engram.daemon.threads import DaemonThreads
     from engram.errors import Holder
     from engram.index.lease import LeaseKeeper
+
+
+EXTRACT, CONSOLIDATE = "extract", "consolidate"
+KINDS = [CONSOLIDATE, EXTRACT]
+"""Kinds of work: extraction from waiting turns, and maintenance, which always has a row.
+
+Rows are locked in this order, and before the lease of their vault, so that no two
+transactions wait for each other.
+"""
+
+_ADD = (
+    "INSERT INTO job (vault_id, kind) SELECT vault_id, kind "
+    "FROM unnest($1::text[]) AS vault_id, unnest($2::text[]) AS kind "
+    "WHERE NOT EXISTS (SELECT FROM job WHERE job.vault_id = vault_id.vault_id) "
+    "ORDER BY 1, 2 ON CONFLICT DO NOTHING"
+)
+_FIND = (
+    "SELECT vault_id FROM job WHERE kind = 'consolidate' AND vault_id = ANY($1) "
+    "AND EXISTS (SELECT FROM job AS one WHERE one.vault_id = job.vault_id "
+    "AND one.due <= now()) "
+    "AND NOT EXISTS (SELECT FROM lease WHERE lease.vault = job.vault_id "
+    "AND lease.until > clock_timestamp()) "
+    "ORDER BY served, due LIMIT $2 FOR UPDATE OF job SKIP LOCKED"
+)
+_SERVED = "UPDATE job SET served = now() WHERE vault_id = ANY($1)"
+_OPENED = (
+    "INSERT INTO job (vault_id, kind, served) "
+    "SELECT $1, kind, now() FROM unnest($2::text[]) AS kind "
+    "ON CONFLICT (vault_id, kind) DO UPDATE SET due = now(), served = now()"
+)
+_LOCK = "SELECT FROM job WHERE vault_id = $1 ORDER BY kind FOR UPDATE"
+_FENCE = "SELECT fence FROM lease WHERE vault = $1 FOR UPDATE"
+_WAITS = "UPDATE job SET due = $3, served = now() WHERE vault_id = $1 AND kind = $2"
+_DONE = "DELETE FROM job WHERE vault_id = $1 AND kind = $2"
+
+
+class JobTable:
+    """The rows of the vaults of one folder. Every method may raise StorageError."""
+
+    def __init__(self, keeper: LeaseKeeper) -> None:
+        self._keeper = keeper
+
+    def add(self, vaults: Sequence[str]) -> None:
+        """Add rows for vaults without any: new ones, or all if the database was lost."""
+        with self._keeper.transaction() as db:
+            db.execute(_ADD, (sorted(vaults), KINDS))
+
+    def take(self, vaults: Sequence[str], most: int) -> list[str]:
+        """Return vaults with due work and no owner, longest unserved first.
+
+        Each is leased to this process, so that no other daemon gets it in the meantime.
+        """
+        if most < 1 or not vaults:
+            return []
+        with self._keeper.transaction() as db:
+            rows = db.execute(_FIND, (list(vaults), most)).fetchall()
+            found = [vault for (vault,) in rows]
+            leased = set(self._keeper.reserve(db, sorted(found)))
+            acquired = [vault for vault in found if vault in leased]
+            db.execute(_SERVED, (acquired,))
+        return acquired
+
+    def opened(self, vault: str) -> None:
+        """Record that a vault is being opened: its work is due until it is closed."""
+        with self._keeper.transaction() as db:
+            db.execute(_OPENED, (vault, KINDS))
+
+    def closed(
+        self, vault: str, fence: int, due: Mapping[str, datetime | None]
+    ) -> None:
+        """Record when each kind of work is next due, or None if there is none.
+
+        Does nothing if another process has acquired the vault since `fence`.
+        """
+        with self._keeper.transaction() as db:
+            db.execute(_LOCK, (vault,))
+            if db.execute(_FENCE, (vault,)).fetchall() != [(fence,)]:
+                return
+            for kind, when in due.items():
+                if when is None:
+                    db.execute(_DONE, (vault, kind))
+                else:
+                    db.execute(_WAITS, (vault, kind, when))
+
+
+LIVES = 3
+"""A daemon counts as running for this number of lease times after its last update."""
+_OTHERS = (
+    "SELECT address, host, pid, folder, folder_mark, state_mark FROM daemon "
+    "WHERE until > now() AND NOT (host = $1 AND (pid = $2 OR address = $3))"
+)
+_ALIVE = (
+    "INSERT INTO daemon (address, host, pid, folder, folder_mark, state_mark, until) "
+    "VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7)) "
+    "ON CONFLICT (address) DO UPDATE SET host = excluded.host, pid = excluded.pid, "
+    "folder = excluded.folder, folder_mark = excluded.folder_mark, "
+    "state_mark = excluded.state_mark, until = excluded.until"
+)
+_GONE = "DELETE FROM daemon WHERE (address = $1 AND pid = $2) OR until < now()"
+
+
+class Member(NamedTuple):
+    """A running daemon: its address and process, and the identity of its folders.
+
+    `folder_mark` identifies the folder of the vaults, `state_mark` that of the states.
+    """
+
+    address: str
+    host: str
+    pid: int
+    folder: str
+    folder_mark: str
+    state_mark: str
+
+
+def this_member(address: str, folder: Path, key: str) -> Member:
+    """Return the row of this process, a daemon of the vaults in `folder`.
+
+    `key` is a secret in the folder of the states; daemons with the same key share it.
+    """
+    state = hashlib.sha256(f"state {key}".encode()).hexdigest()[:16]
+    mark = location.identity(str(folder))
+    own = (socket.gethostname(), os.getpid())
+    return Member(address, *own, str(folder), mark, state)
+
+
+def check_member(own: Member, others: list[Member]) -> None:
+    """Raise ConfigError if this daemon is incompatible with a running one."""
+    for other in others:
+        daemon = f"the daemon {other.pid} on {other.host}"
+        if other.address == own.address:
+            raise ConfigError(
+                f"{daemon} has the same address",
+                where=own.address,
+                fix="Give each daemon its own address with `--address URL`.",
+            )
+        if other.folder_mark == own.folder_mark and other.state_mark != own.state_mark:
+            raise ConfigError(
+                f"{daemon} serves the same vaults with another folder of states: turns that it "
+                "acknowledged are not visible here",
+                where=own.folder,
+                fix="Let XDG_STATE_HOME be the same shared folder on each host.",
+            )
+        if (own.folder, own.state_mark) != (other.folder, other.state_mark):
+            continue
+        if other.folder_mark != own.folder_mark:
+            raise ConfigError(
+                f"{daemon} has a different folder at this path",
+                where=own.folder,
+                fix="Mount the same shared folder there on each host.",
+            )
+
+
+class MemberTable:
+    """The row of the daemon `own`. Every method may raise StorageError."""
+
+    def __init__(self, keeper: LeaseKeeper, own: Member) -> None:
+        self._keeper = keeper
+        self._own = own
+
+    def join(self) -> list[Member]:
+        """Add this daemon and return the others. Raises ConfigError by `check_member`."""
+        own = self._own
+        with self._keeper.transaction() as db:
+            found = db.execute(_OTHERS, (own.host, own.pid, own.address)).fetchall()
+        others = [Member(*row) for row in found]
+        check_member(own, others)
+        self.stay()
+        return others
+
+    def stay(self) -> None:
+        """Extend the time until which this daemon counts as running."""
+        seconds = LIVES * self._keeper.policy.lease_seconds
+        with self._keeper.transaction() as db:
+            db.execute(_ALIVE, (*self._own, seconds))
+
+    def leave(self) -> None:
+        """Delete the row of this daemon, and those of daemons that crashed."""
+        with self._keeper.transaction() as db:
+            db.execute(_GONE, (self._own.address, self._own.pid))
+
 
 log = logging.getLogger("engram.fleet")
 AT_ONCE = 4 * OPENERS

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.daemon import sockets
 from engram.daemon.daemon import Daemon, SignalWatcher, start_log
-from engram.daemon.model_places import ModelPlaces
-from engram.daemon.threads import DaemonThreads
+from engram.daemon.threads import DaemonThreads, ModelPlaces
 from engram.errors import BusyError, EngramError, NotFoundError, unexpected
 from engram.memory import VaultMemory
 from engram.vault.template import SETTINGS

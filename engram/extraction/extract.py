@@ -271,7 +271,7 @@ class Extractor:
         name = (settings.small if small else "") or settings.name
         with self._lock:
             if name not in self._models and settings.replay:
-                from engram.llm.recording import ReplayedModel
+                from engram.llm.client import ReplayedModel
 
                 self._models[name] = ReplayedModel(settings.replay, budget, self.clock)
             if name not in self._models:

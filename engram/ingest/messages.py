@@ -113,7 +113,6 @@ def _part_text(part: object) -> str:
 
 
 def _attached(files: object) -> Iterator[str]:
-    """Yield a word in brackets for each attachment of a row."""
     if not isinstance(files, list | None):
         raise BadRequestError("attachments must be a list of names")
     for file in files or ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engram.core import trust
 from engram.core.entities import name_key
@@ -13,13 +13,13 @@ from engram.core.language.keep_requests import asked_to_keep, asked_to_keep_secr
 from engram.core.language.named_times import named_time
 from engram.core.language.privacy import asks_privacy
 from engram.core.language.secrets import DOOR_CODE, redact
+from engram.core.markdown import plain_text
 from engram.core.personas import name_fault
 from engram.core.records import ROLES, Turn
 from engram.core.text import content_hash, ulid
 from engram.errors import (
     BadRequestError,
 )
-from engram.vault.formats import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -226,6 +226,31 @@ def name_from(text: str, settings: Settings) -> str:
 
 def _plain_name(text: str) -> str:
     return " ".join(plain_text(text).split())
+
+
+class AskedSpan(NamedTuple):
+    """A span of time from `first` up to `last`; None for no limit."""
+
+    first: datetime | None
+    last: datetime | None
+
+    def has(self, when: datetime | None) -> bool:
+        """Return whether a time is in the span; None is in the unlimited one alone."""
+        if when is None:
+            return self == (None, None)
+        return (self.first is None or self.first <= when) and (
+            self.last is None or when < self.last
+        )
+
+
+def span(
+    since: str | None, until: str | None, zone: tzinfo, now: datetime
+) -> AskedSpan:
+    """Return the span between two arguments; BadRequestError as in `moment`."""
+    return AskedSpan(
+        moment(since, zone, "since", now=now) if since else None,
+        moment(until, zone, "until", end=True, now=now) if until else None,
+    )
 
 
 def moment(

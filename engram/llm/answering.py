@@ -6,17 +6,27 @@ from typing import TYPE_CHECKING
 
 from engram.errors import ModelError
 from engram.llm.answers import AGAIN
-from engram.llm.prompt_files import quoted, sections
-from engram.llm.replies.base import parsed, read, schema
-from engram.llm.replies.evaluation import AnswerReply, GradeReply
+from engram.llm.replies import ReplyModel, Text, parsed, quoted, read, schema, sections
 
 if TYPE_CHECKING:
     from typing import TypeVar
 
     from engram.llm.client import AnyModel
-    from engram.llm.replies.base import ReplyModel
 
     Form = TypeVar("Form", bound=ReplyModel)
+
+
+class AnswerReply(ReplyModel):
+    """An answer to a question."""
+
+    answer: Text
+
+
+class GradeReply(ReplyModel):
+    """Whether an answer is right."""
+
+    right: bool
+
 
 NOT_KNOWN = "This is not known."
 """The right answer to an unanswerable question."""

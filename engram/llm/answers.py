@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engram.core import jsonl
 from engram.errors import ModelError, NotFoundError
-from engram.llm.prompt_files import sections
+from engram.llm.replies import sections
 from engram.vault import disk
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import ModelPolicy
     from engram.llm.client import AnyModel
-    from engram.llm.replies.base import ReplyModel
+    from engram.llm.replies import ReplyModel
 
     Answer = Mapping[str, Any]
 
@@ -74,7 +74,7 @@ def answer(model: AnyModel, task: str, material: str, policy: ModelPolicy) -> An
 
     After an unusable reply the question is sent again, with the reason.
     """
-    from engram.llm.replies.base import parsed, schema
+    from engram.llm.replies import parsed, schema
 
     parts, known = sections(task), TASKS[task]
     question, re_asks = parts["user"].replace("{{material}}", material), policy.re_asks
@@ -101,7 +101,7 @@ def answer_together(
     A question without a usable answer is sent again alone. A fault of the endpoint is
     the result for every question.
     """
-    from engram.llm.replies.base import parsed, schema, together
+    from engram.llm.replies import parsed, schema, together
 
     if len(materials) == 1:
         yield _single(model, task, materials[0], None, policy)
@@ -157,7 +157,7 @@ def _read(known: Task, body: object, material: Any) -> tuple[Answer | None, str]
 
     The answer is None if no part of it can be used. Raises ModelError.
     """
-    from engram.llm.replies.base import read
+    from engram.llm.replies import read
 
     reply, dropped = read(known.form, body)
     found = known.read(reply, material, dropped)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.errors import ModelError
 from engram.llm.api_forms import json_body
-from engram.llm.connection import Limits
-from engram.llm.endpoint import Endpoint, encodable
+from engram.llm.endpoint import Endpoint, Limits, encodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

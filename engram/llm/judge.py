@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 from engram.core.dedup import Judgement
 from engram.errors import ModelError
 from engram.llm.answers import AGAIN
-from engram.llm.prompt_files import quoted, sections
-from engram.llm.replies.base import read, schema
-from engram.llm.replies.maintenance import RELATIONS, JudgeReply
+from engram.llm.replies import RELATIONS, JudgeReply, quoted, read, schema, sections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.language.sentences import MASK, is_doubtful, plain, refusal, sentences
 from engram.core.records import FactEnd, FactLinks
-from engram.llm.prompt_files import quoted, sections
-from engram.llm.replies.base import NO_NUMBER
-from engram.llm.replies.extraction import LINKS
-from engram.llm.spans import span
+from engram.llm.replies import LINKS, NO_NUMBER, quoted, sections, span
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import ExtractionPolicy
     from engram.core.records import Fact, Turn
-    from engram.llm.replies.extraction import EndReply, FactReply
+    from engram.llm.replies import EndReply, FactReply
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -172,7 +169,6 @@ def _end(
 
 
 def _is_asserted(text: str, quote: str) -> bool:
-    """Return whether the sentence around a quote asserts it without doubt."""
     at, words = text.find(quote), plain(text)
     if MASK in words[at : at + len(quote)]:
         return False  # words of another person

@@ -16,11 +16,11 @@ from engram.core.language.date_display import in_figures
 from engram.core.language.dates import YEAR, resolve
 from engram.core.language.sentences import sentences
 from engram.core.records import Interval
-from engram.llm.spans import span
+from engram.llm.replies import span
 
 if TYPE_CHECKING:
     from engram.core.records import Turn
-    from engram.llm.replies.extraction import FactReply
+    from engram.llm.replies import FactReply
 
 BY_MODEL = "model"
 """The source of a date that the words alone do not give."""
@@ -184,7 +184,6 @@ def _is_plausible(when: Interval, category: str, turn: Turn, *, is_plan: bool) -
 
 
 def _overlap(first: Interval, second: Interval) -> bool:
-    """Return whether two intervals share a local day."""
     moment = timedelta(microseconds=1)
     return (
         first.start.date() <= (second.end - moment).date()

@@ -7,9 +7,12 @@ waits.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
@@ -21,12 +24,23 @@ from engram.core.policy import ImportancePolicy
 from engram.core.records import ENTITY_TYPES, Candidate, Extraction, Relation
 from engram.core.text import content_hash
 from engram.errors import ModelError
-from engram.llm.extraction_prompt import examples, extraction_prompt
-from engram.llm.links import NOTHING_KNOWN, read_ends, read_links
+from engram.llm.links import (
+    NOTHING_KNOWN,
+    known_text,
+    local_time,
+    read_ends,
+    read_links,
+)
 from engram.llm.model_dates import date_of_relation, read_dates
-from engram.llm.replies.base import parsed, read, schema
-from engram.llm.replies.extraction import ExtractionReply
-from engram.llm.spans import span
+from engram.llm.replies import (
+    ExtractionReply,
+    one_line,
+    parsed,
+    read,
+    schema,
+    sections,
+    span,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -35,7 +49,72 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, Turn
     from engram.llm.client import AnyModel
     from engram.llm.links import KnownContext
-    from engram.llm.replies.extraction import EntityReply, FactReply, RelationReply
+    from engram.llm.replies import EntityReply, FactReply, RelationReply
+
+
+@cache
+def examples() -> frozenset[str]:
+    """Return the content hashes of the statements in the example of the prompt."""
+    lines = [
+        line
+        for line in sections("extract")["system"].splitlines()
+        if line.startswith("{")
+    ]
+    return frozenset(
+        content_hash(fact["text"])
+        for line in lines
+        for fact in json.loads(line)["facts"]
+    )
+
+
+def extraction_prompt(
+    turns: Sequence[Turn],
+    policy: ExtractionPolicy,
+    model_policy: ModelPolicy,
+    known: KnownContext = NOTHING_KNOWN,
+) -> tuple[str, str, str]:
+    """Return the system text, the question, and the text for a repeated question.
+
+    The conversation is inserted last, so that no text of it is replaced. The known
+    facts and names precede it.
+    """
+    prompt = sections("extract")
+    system = prompt["system"]
+    limits = {
+        "{{max_facts}}": policy.max_facts,
+        "{{max_entities}}": policy.max_entities,
+        "{{max_tags}}": model_policy.max_tags,
+        "{{max_relations}}": policy.max_relations,
+    }
+    for name, limit in limits.items():
+        system = system.replace(name, str(limit))
+    conversation = "\n".join(
+        _prompt_line(place, turn, policy, model_policy)
+        for place, turn in enumerate(turns, 1)
+    )
+    mark = hashlib.sha256(conversation.encode("utf-8", "replace")).hexdigest()[:12]
+    user = (
+        prompt["user"]
+        .replace("{{mark}}", mark)
+        .replace("{{conversation}}", conversation)
+    )
+    before = known_text(known, policy)
+    return system, f"{before}\n\n{user}" if before else user, prompt["again"]
+
+
+def _prompt_line(
+    place: int, turn: Turn, policy: ExtractionPolicy, model_policy: ModelPolicy
+) -> str:
+    """Return a turn in the form of the prompt, with further lines indented.
+
+    No line of a text can then look like another turn. The mark around the conversation
+    is a hash of it, so that no text can contain the closing mark.
+    """
+    when = local_time(turn.occurred_at)
+    speaker = (one_line(turn.speaker) or turn.role)[: model_policy.name_chars]
+    text = "\n    ".join(turn.text[: policy.turn_chars].strip().splitlines())
+    return f"[t{place}] {when} {speaker} ({turn.role}): {text}"
+
 
 EXTRACTOR = "model/1"
 
@@ -104,16 +183,16 @@ def _has_content(prompted: Sequence[Turn], known: KnownContext) -> bool:
     for before, turn in pairwise([None, *conversation]):
         if turn is None or turn.role != "user" or turn not in prompted:
             continue
-        is_answer = before is not None and _is_question(before)
+        is_answer = (
+            before is not None
+            and before.role == "assistant"
+            and _QUESTION.search(before.text) is not None
+        )
         may_report = promised and not is_social(turn.text)
         says = _WORD.search(turn.text) and not _QUESTION.search(turn.text)
         if (is_answer or may_report) and says:
             return True
     return False
-
-
-def _is_question(turn: Turn) -> bool:
-    return turn.role == "assistant" and _QUESTION.search(turn.text) is not None
 
 
 def _unusable(found: Extraction) -> str:

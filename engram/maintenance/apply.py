@@ -180,7 +180,6 @@ class RunWriter:
         actions: Iterable[Action],
         failed: Mapping[str, str],
     ) -> None:
-        """Log the actions on memories that could not be written."""
         extra = {"outcome": "failed", "run": run}
         self.note_writer.log_actions(
             [

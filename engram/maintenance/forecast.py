@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from engram.maintenance.passes import MemoryState, PassView
+    from engram.maintenance.passes.view import MemoryState, PassView
 
 LEFT = "it is not recalled after its end; the note stays in its folder"
 CURVE_POINTS = 31

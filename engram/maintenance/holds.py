@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from engram.core import holds
 from engram.core.records import Create, Edit
 from engram.core.text import ulid
 from engram.errors import EngramError
-from engram.maintenance.passes import FileWrite
+from engram.maintenance.passes.view import FileWrite
 from engram.vault import disk, frontmatter, reviews
 from engram.vault.formats import time_text
 
@@ -27,10 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import tzinfo
 
-    from engram.maintenance.passes import Pass
+    from engram.core.policy import ConsolidationPolicy
+    from engram.maintenance.passes.view import Pass
     from engram.maintenance.plan import RunPlan
     from engram.maintenance.report import Action
     from engram.vault.store import Vault
+
 
 STATE = "state/held.json"
 IdsByPass = dict[str, list[str]]
@@ -146,21 +147,19 @@ class Holds:
         proposed: dict[str, dict[str, Action]] = {}
         protected: set[str] = set()
         policy = draft.view.policy.consolidation
-        limit = holds.run_limits(draft.active_count, draft.note_count, policy)
+        limit = run_limits(draft.active_count, draft.note_count, policy)
         for _ in passes:
             proposed |= draft.proposed
             protected |= draft.protected
             ended = Counter(draft.ended.values())
-            reasons = holds.hold_reasons(
-                ended, Counter(draft.rewritten.values()), limit
-            )
+            reasons = hold_reasons(ended, Counter(draft.rewritten.values()), limit)
             for name, why in reasons.items():
                 actions = [one for one in draft.actions if one.name == name]
                 requests[name] = Request(
                     why, tuple(one for one in actions if one.memory)
                 )
                 ended.pop(name, None)
-            portion = holds.archive_quota(ended, limit)
+            portion = archive_quota(ended, limit)
             if not reasons and portion in {None, draft.portion}:
                 break
             draft = draft.restarted(frozenset(requests), portion)
@@ -186,7 +185,7 @@ class Holds:
                 draft.add("hold", change)
                 ids = [action.memory for action in request.actions]
                 waiting[name] = sorted({*waiting.get(name, ()), *ids})
-        for name in names & (holds.PORTIONED_PASSES | later.keys()):
+        for name in names & (PORTIONED_PASSES | later.keys()):
             later[name] = sorted(draft.later.get(name, ()))
         later = {name: ids for name, ids in later.items() if ids}
         state = {"waiting": waiting, "rejected": rejected, "later": later}
@@ -206,7 +205,10 @@ class Holds:
         None if a user has ticked a box in it.
         """
         path, why = path_of(name), request.why
-        lines = [_line(action) for action in request.actions]
+        lines = [
+            f"- [[{action.path.rpartition('/')[2].removesuffix('.md')}]]: {action.why}"
+            for action in request.actions
+        ]
         if not self.vault.exists(path):
             keys = _keys(name, why, now, self.zone)
             return Create(path, keys, _body(name, why, lines), why)
@@ -255,7 +257,6 @@ def _with_proposals(
     proposals: tuple[Action, ...],
     protected: Collection[str],
 ) -> Request:
-    """Return the request about a pass with the ends that it proposes."""
     protected_count = sum(action.memory in protected for action in proposals)
     parts = []
     if foreign := len(proposals) - protected_count:
@@ -285,10 +286,6 @@ def _keys(name: str, why: str, now: datetime, zone: tzinfo) -> dict[str, object]
     }
 
 
-def _line(one: Action) -> str:
-    return f"- [[{one.path.rpartition('/')[2].removesuffix('.md')}]]: {one.why}"
-
-
 def _body(name: str, why: str, lines: Sequence[str]) -> str:
     """Return the text of the note: the reason, the memories, and the boxes."""
     listed = list(lines[:LISTED])
@@ -311,3 +308,91 @@ def _state_bytes(
     if vault.exists(STATE):
         return raw if vault.read(STATE) != raw else b""
     return raw if any(state.values()) else b""
+
+
+PORTIONED_PASSES = frozenset({"archive", "expire"})
+"""Passes that archive or remove a bounded number of memories in each run.
+
+Every other pass is held as a whole.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """The number of memories that a run may end or archive, and of notes to rewrite."""
+
+    ended: int
+    rewritten: int
+
+
+def run_limits(active: int, notes: int, policy: ConsolidationPolicy) -> RunLimits:
+    """Return the limits for a vault of this size, rounded down.
+
+    They are `max(20, 2 %)` of the active memories and `max(50, 5 %)` of all notes.
+
+    >>> from engram.core.policy import ConsolidationPolicy
+    >>> run_limits(10_000, 2_000, ConsolidationPolicy())
+    RunLimits(ended=200, rewritten=100)
+    """
+    return RunLimits(
+        max(policy.hold_ended, int(policy.hold_ended_share * active)),
+        max(policy.hold_rewritten, int(policy.hold_rewritten_share * notes)),
+    )
+
+
+def passes_over_limit(counts: Mapping[str, int], most: int) -> list[str]:
+    """Return the passes to hold, largest first, so that the others stay within `most`.
+
+    >>> passes_over_limit({"merge": 30, "drift": 4}, 20)
+    ['merge']
+    >>> passes_over_limit({"merge": 12, "drift": 4}, 20)
+    []
+    """
+    left, found = sum(counts.values()), []
+    for name in sorted(counts, key=lambda name: (-counts[name], name)):
+        if left <= most:
+            break
+        found.append(name)
+        left -= counts[name]
+    return found
+
+
+def hold_reasons(
+    ended: Mapping[str, int], rewritten: Mapping[str, int], limit: RunLimits
+) -> dict[str, str]:
+    """Return the reason for each pass that a run holds, by the name of the pass.
+
+    `ended` and `rewritten` count the planned changes by pass.
+    """
+    reasons = {
+        name: f"{name} would end {ended[name]} memories, and a run may end {limit.ended} without asking"
+        for name in passes_over_limit(
+            {
+                name: number
+                for name, number in ended.items()
+                if name not in PORTIONED_PASSES
+            },
+            limit.ended,
+        )
+    }
+    for name in passes_over_limit(
+        {name: number for name, number in rewritten.items() if name not in reasons},
+        limit.rewritten,
+    ):
+        count, most = rewritten[name], limit.rewritten
+        reasons[name] = (
+            f"{name} would rewrite {count} notes, and a run may rewrite {most} without asking"
+        )
+    return reasons
+
+
+def archive_quota(ended: Mapping[str, int], limit: RunLimits) -> int | None:
+    """Return the number of memories a run may archive, or None if it plans no more.
+
+    `ended` counts the planned changes by pass.
+    """
+    others = sum(
+        number for name, number in ended.items() if name not in PORTIONED_PASSES
+    )
+    most = max(0, limit.ended - others)
+    return most if sum(ended.values()) - others > most else None

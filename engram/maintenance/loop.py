@@ -17,8 +17,7 @@ from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
 from engram.maintenance.forecast import CURVE_POINTS
-from engram.maintenance.progress import RunInterruptedError
-from engram.maintenance.report import Action, Report
+from engram.maintenance.report import Action, Report, RunInterruptedError
 from engram.maintenance.schedule import CADENCES
 from engram.pipeline.run_log import RUNS
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.extraction.extract import Extractor
     from engram.llm.answers import Answer
-    from engram.maintenance.passes import ModelQuestion, Pass
+    from engram.maintenance.passes.view import ModelQuestion, Pass
     from engram.maintenance.run import Maintenance
     from engram.maintenance.schedule import Cadence, Schedule
     from engram.pipeline.entity_removal import EntityRemoval
@@ -251,7 +250,7 @@ class MaintenanceLoop:
 
     def _ripe(self, questions: Sequence[ModelQuestion]) -> list[ModelQuestion]:
         """Return the questions that are urgent or need not wait any longer (`X24`)."""
-        from engram.llm import merges, portraits, summaries  # noqa: F401
+        from engram.llm import maintenance_tasks  # noqa: F401
         from engram.llm.answers import TASKS
 
         counts: Counter[str] = Counter()
@@ -274,7 +273,7 @@ class MaintenanceLoop:
 
     def _answer(self, questions: Sequence[ModelQuestion]) -> str:
         """Have each question answered; return why some are not, or ''."""
-        from engram.llm import merges, portraits, summaries  # noqa: F401
+        from engram.llm import maintenance_tasks  # noqa: F401
 
         policy = self.settings.policy.model
         failed, unreadable = 0, False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import Create, Edit, Move
 from engram.errors import ConflictError
-from engram.maintenance.passes import FileWrite
+from engram.maintenance.passes.view import FileWrite
 from engram.vault import blocks, disk, entities, facts, frontmatter
 from engram.vault.edges import EDGES, edge_id
 from engram.vault.undo import FileStep, recorded_size

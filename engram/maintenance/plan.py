@@ -11,11 +11,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core.holds import PORTIONED_PASSES
-from engram.core.records import BlockEdit, Create, Edit, Move
+from engram.core.records import BlockEdit, Create, Edit, Fact, Move
 from engram.errors import EngramError, unexpected
+from engram.maintenance.holds import PORTIONED_PASSES
 from engram.maintenance.overlay import Overlay, PlannedNote, within
-from engram.maintenance.passes import (
+from engram.maintenance.passes.view import (
     FOREIGN,
     TRASH,
     ChangeGroup,
@@ -31,9 +31,8 @@ from engram.maintenance.passes import (
     VectorPrecision,
     ViewUpdate,
 )
-from engram.maintenance.progress import RunInterruptedError
-from engram.maintenance.report import Action
-from engram.vault import blocks, disk, frontmatter
+from engram.maintenance.report import Action, RunInterruptedError
+from engram.vault import blocks, disk, facts, frontmatter, reviews
 from engram.vault.edges import EDGES
 
 if TYPE_CHECKING:
@@ -41,12 +40,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.actions import Proposal
-    from engram.core.records import Change, Fact, Usage, VectorStorage
-    from engram.maintenance.drafts import NoteDrafts
+    from engram.core.records import Change, Usage, VectorStorage
     from engram.maintenance.overlay import PlannedWrite
-    from engram.maintenance.passes import Pass, Step
+    from engram.maintenance.passes.view import Pass, Step
+    from engram.pipeline.write import NoteWriter
     from engram.vault.edges import EdgeStore
-    from engram.vault.store import Vault
+
 
 ROUNDS = 8
 """Maximum number of rounds of all passes; two are enough for the present passes."""
@@ -83,18 +82,17 @@ class RunPlan:
         self,
         view: PassView,
         now: datetime,
-        vault: Vault,
         quiet: Callable[[str], str | None],
-        drafts: NoteDrafts,
+        note_writer: NoteWriter,
         *,
         skip: Collection[str] = (),
         portion: int | None = None,
     ) -> None:
         self.view = view
         self.now = now
-        self.vault = vault
         self.quiet = quiet
-        self.drafts = drafts
+        self.note_writer = note_writer
+        self.vault = note_writer.vault
         self.skip = skip
         self.portion = portion
         self.active_count = len(view.active())
@@ -118,7 +116,7 @@ class RunPlan:
         self.protected: set[str] = set()
 
         self._initial_view = view
-        self._overlay = Overlay(vault, view.policy.files, view.zone)
+        self._overlay = Overlay(self.vault, view.policy.files, view.zone)
         self._groups: dict[str, set[str]] = {}
         self._targets: set[str] = set()
         self._checked: dict[str, str | None] = {}
@@ -129,9 +127,8 @@ class RunPlan:
         return RunPlan(
             self._initial_view,
             self.now,
-            self.vault,
             self.quiet,
-            self.drafts,
+            self.note_writer,
             skip=skip,
             portion=portion,
         )
@@ -204,7 +201,6 @@ class RunPlan:
         self.view = self.view.after(update)
 
     def _take_message(self, name: str, step: ModelQuestion | Finding | NewCase) -> None:
-        """Record a question to a model or a user, or a finding."""
         if isinstance(step, ModelQuestion):
             if step.key not in self.view.answers:
                 self.questions[step.key] = step
@@ -214,12 +210,22 @@ class RunPlan:
             if step.refused:
                 self.rejections[step.memory, step.refused.action] = step.refused
         else:
-            case = self.drafts.case(step, self.now)
-            if case and (note := self._permitted(name, case.path, case)):
-                self._keep(name, case.path, case, note, ViewUpdate())
+            self._take_case(name, step)
+
+    def _take_case(self, name: str, step: NewCase) -> None:
+        """Plan the note that asks about two memories, unless it was asked before."""
+        case_id = reviews.case_id(step.new.id, step.old.id)
+        if self.note_writer.is_logged("decide", case_id):
+            return
+        case = reviews.conflict_note(
+            step.new, step.old, step.why, self.now, self.view.zone
+        )
+        if self.note_writer.index.scanner.exists(case.path):
+            return
+        if note := self._permitted(name, case.path, case):
+            self._keep(name, case.path, case, note, ViewUpdate())
 
     def _take_file(self, name: str, step: FileWrite, update: ViewUpdate) -> None:
-        """Plan a file that is not a note."""
         self._overlay.write(step)
         update.files[step.path] = step.content
         target = "" if step.content is None else step.path
@@ -244,7 +250,6 @@ class RunPlan:
         self.actions.append(Action(name, path, path, path, step.why))
 
     def _take_changes(self, name: str, group: ChangeGroup, update: ViewUpdate) -> None:
-        """Plan the steps of a group, or propose its ends to a user."""
         if group.ask and not self._is_approved(group):
             self._ask_about(name, group)
         else:
@@ -261,8 +266,11 @@ class RunPlan:
             elif step.fact.id in self._overlay.notes:  # planned in the round before
                 return
             else:
-                fact = self.drafts.placed(step.fact, self._targets)
-                draft = self.drafts.note(fact, step.why)
+                path = self.note_writer.path_of(step.fact, self._targets)
+                fact = replace(step.fact, path=path)
+                keys = facts.fact_keys(fact, self.view.zone)
+                body = facts.fact_body(fact.text, fact.source)
+                draft = Create(path, keys, body, step.why)
                 planned.append((fact.id, draft, replace(step, fact=fact)))
 
         # check all steps, so that each refusal is recorded
@@ -306,7 +314,6 @@ class RunPlan:
     # -- read back ---------------------------------------------------------------------
 
     def _change_memory(self, key: str, known: MemoryState, update: ViewUpdate) -> None:
-        """Read a changed memory from its planned bytes."""
         fact = self._overlay.fact(key)
         if fact is None or fact.path.startswith(f"{TRASH}/"):
             update.memories[key] = None
@@ -317,7 +324,6 @@ class RunPlan:
         update.memories[key] = replace(known, fact=fact)
 
     def _add_memory(self, key: str, step: NewMemory, update: ViewUpdate) -> None:
-        """Read a new memory from its planned bytes."""
         fact = self._overlay.fact(key)
         if fact:
             trust = self.view.policy.trust.dream
@@ -398,7 +404,6 @@ class RunPlan:
         }
 
     def _is_approved(self, group: ChangeGroup) -> bool:
-        """Return whether a user approved every end of a group."""
         approved = self.view.approved
         return approved is not None and self._ends_of(group).keys() <= set(approved)
 

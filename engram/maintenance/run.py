@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.maintenance.apply import RunWriter
-from engram.maintenance.drafts import NoteDrafts
 from engram.maintenance.forecast import forecast
 from engram.maintenance.holds import Holds, PlanWithHolds, path_of
 from engram.maintenance.overlay import PlannedWrite
-from engram.maintenance.pass_table import cadence_of, passes_of
 from engram.maintenance.passes import lifecycle
 from engram.maintenance.plan import RunPlan
-from engram.maintenance.progress import Progress
-from engram.maintenance.report import Action, Report
+from engram.maintenance.report import Action, Progress, Report
+from engram.maintenance.schedule import cadence_of, passes_of
 from engram.maintenance.snapshot import Snapshot
 from engram.pipeline.forgetting import Forgetting
 from engram.pipeline.run_log import DECISION, FILING
@@ -44,8 +42,8 @@ if TYPE_CHECKING:
     from engram.core.actions import Proposal
     from engram.core.records import VectorStorage
     from engram.maintenance.clock import FreezeGuard
-    from engram.maintenance.passes import ModelQuestion, Pass
-    from engram.maintenance.progress import Interruption
+    from engram.maintenance.passes.view import ModelQuestion, Pass
+    from engram.maintenance.report import Interruption
     from engram.maintenance.schedule import Cadence
     from engram.pipeline.compare import Comparison
     from engram.pipeline.entities import EntityWriter
@@ -96,7 +94,6 @@ class Maintenance:
         self.snapshot = Snapshot(
             note_writer, usage_tracker, entity_writer, comparison, self.progress
         )
-        self.drafts = NoteDrafts(note_writer)
         self.holds = Holds(self.vault, settings.zone, ask=settings.holds == "ask")
         self.history_bytes = settings.policy.consolidation.history_bytes
         self.run_log = note_writer.runs
@@ -250,7 +247,7 @@ class Maintenance:
         view = self.snapshot.view(now, cadence)
         view = replace(view, closed=closed, approved=approved)
         quiet = self.snapshot.quiet(now)
-        return RunPlan(view, now, self.vault, quiet, self.drafts)
+        return RunPlan(view, now, quiet, self.note_writer)
 
     # -- apply -------------------------------------------------------------------------
 
@@ -448,7 +445,6 @@ class Maintenance:
         self.note_writer.log_actions(rows)
 
     def _recorded_run(self, run_id: str) -> vault_undo.RecordedRun:
-        """Return a run from the history, or from git if the history has dropped it."""
         try:
             return self.history.load(self.history.find(run_id))
         except NotFoundError:

@@ -2,6 +2,10 @@
 
 Dates are local, instants are compared: a clock change neither skips nor doubles a
 night, and one run makes up for the nights during which the machine was suspended.
+
+The passes of each cadence are here too. A pass is named by its function; the name is
+also the action in the log, the key in the counts of a run, and the argument of
+`engram consolidate --pass`.
 """
 
 from __future__ import annotations
@@ -10,7 +14,19 @@ import json
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from engram.errors import NotFoundError
+from engram.errors import BadRequestError, NotFoundError
+from engram.maintenance.passes import (
+    bridges,
+    entities,
+    insight,
+    lifecycle,
+    merge,
+    profiles,
+    sessions,
+    states,
+    stories,
+    todos,
+)
 from engram.vault import disk
 
 if TYPE_CHECKING:
@@ -19,6 +35,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.core.policy import ConsolidationPolicy
+    from engram.maintenance.passes.view import Pass
+
 
 Cadence = Literal["talk", "nightly", "weekly"]
 CADENCES: tuple[Cadence, ...] = ("talk", "nightly", "weekly")
@@ -185,3 +203,83 @@ class Schedule:
             return
         if all(when.tzinfo for when in (*last.values(), *waiting.values())):
             self.last, self.waiting = last, waiting
+
+
+NIGHTLY: tuple[Pass, ...] = (
+    lifecycle.promote,
+    lifecycle.archive,
+    lifecycle.revive,
+    lifecycle.tier,
+    lifecycle.precision,
+    states.redate,
+    states.end_states,
+    merge.merge,
+    merge.compare,
+    merge.contradict,
+    insight.cluster,
+    insight.fold,
+    insight.principles,
+    insight.integrate,
+    entities.unite,
+    entities.retire,
+    entities.subjects,
+    entities.describe,
+    entities.relate,
+    lifecycle.expire,
+    entities.cards,
+    bridges.bridges,
+    insight.probe,
+    insight.drift,
+    stories.storylines,
+    sessions.spine,
+    profiles.profile,
+    profiles.identity,
+    entities.cleanup,
+    lifecycle.topics,
+    lifecycle.logs,
+)
+WEEKLY: tuple[Pass, ...] = (
+    stories.macros,
+    entities.cleanup,
+    insight.guidelines,
+    lifecycle.edges,
+)
+TALK: tuple[Pass, ...] = (
+    todos.ticked,
+    todos.promises,
+    sessions.rolling,
+    sessions.episodes,
+    sessions.summary,
+)
+"""Passes after turns: they read only the conversations that changed, and promises."""
+ASKED: tuple[Pass, ...] = (merge.reflect,)
+"""Passes that run only if a caller names them."""
+PASSES: Mapping[Cadence, tuple[Pass, ...]] = {
+    "talk": TALK,
+    "nightly": (*TALK, *NIGHTLY),
+    "weekly": WEEKLY,
+}
+"""The passes of each cadence, in the order in which they run (rows C34, D9)."""
+
+
+def passes_of(cadence: Cadence, only: str | None) -> tuple[Pass, ...]:
+    """Return the passes of a cadence, or the one named `only`.
+
+    Raises BadRequestError for an unknown name.
+    """
+    if only is None:
+        return PASSES[cadence]
+    every = (*PASSES.values(), ASKED)
+    known = {one.__name__: one for passes in every for one in passes}
+    if only not in known:
+        names = ", ".join(known)
+        raise BadRequestError(f"there is no pass {only!r}", fix=f"Use one of: {names}.")
+    return (known[only],)
+
+
+def cadence_of(name: str) -> Cadence | None:
+    """Return the first cadence that has a pass of this name, or None."""
+    for cadence in CADENCES:
+        if any(one.__name__ == name for one in PASSES[cadence]):
+            return cadence
+    return None

@@ -11,7 +11,7 @@ from engram.core.records import FiledTurn
 from engram.errors import EngramError, NotFoundError
 from engram.index.conversations import SessionReader
 from engram.llm.answers import AnswerCache
-from engram.maintenance.passes import FOREIGN, MemoryState, PassView, VaultReader
+from engram.maintenance.passes.view import FOREIGN, MemoryState, PassView, VaultReader
 from engram.pipeline.neighbours import NeighbourCache
 from engram.pipeline.run_log import RUNS
 from engram.vault import disk as vault_disk
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from engram.core.dedup import Neighbour
     from engram.core.records import Entity, Fact, Page
-    from engram.maintenance.progress import Progress
+    from engram.maintenance.report import Progress
     from engram.maintenance.schedule import Cadence
     from engram.pipeline.compare import Comparison
     from engram.pipeline.entities import EntityWriter

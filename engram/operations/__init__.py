@@ -2,7 +2,6 @@
 
 In: the name of an operation and its arguments. Out: a dictionary that can be written as
 JSON, or an EngramError. A new command and HTTP route takes two or three files: a row in
-`conversation_rows.py`, `memory_rows.py` or `vault_rows.py`, a method in the module of
-its part, and, if its result is not printed as a plain tree, a function in
-`serve/render/`. Start with `table.py`, which has all rows.
+`table.py`, a method in the module of its part, and, if its result is not printed as a
+plain tree, a function in `serve/render/`. Start with `table.py`.
 """

@@ -164,7 +164,6 @@ class CaseReader:
         return _with_decision(case, note)
 
     def _conflict(self, case: ReviewCase, note: Note) -> ReviewCase:
-        """Return the case of two memories that contradict each other."""
         pair = note.keys.get("pair")
         ids = [str(name) for name in pair] if isinstance(pair, list) else []
         memories = tuple(fact for fact in map(self._memory, ids) if fact)
@@ -220,7 +219,6 @@ class CaseReader:
         return any(row.get("action") == "forget" for row in rows)
 
     def _evidence(self, fact: Fact) -> str:
-        """Return the text of the turn that a memory comes from, or ''."""
         turn = self.index.unit(fact.source) if fact.source else None
         turn = self.index.visible(turn) if turn else None
         return turn.turn.text if isinstance(turn, FiledTurn) else ""
@@ -267,7 +265,6 @@ def _numbered(case: ReviewCase, note: Note) -> ReviewCase:
 
 
 def _with_decision(case: ReviewCase, note: Note) -> ReviewCase:
-    """Return the case with the answer ticked in its note, if that is valid."""
     decision = reviews.decision(note.body)
     if case.problem or decision not in case.choices:
         return case

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from datetime import datetime, tzinfo
 
-    from engram.core.policy.sessions import TodoPolicy
+    from engram.core.policy import TodoPolicy
     from engram.core.records import SearchHit
     from engram.core.user_facts import Slot
     from engram.index.conversations import SessionReader
@@ -344,7 +344,6 @@ class ContextBuilder:
         return [loop for loop in loops if todos.loop_key(loop) not in listed]
 
     def _visible(self, facts: Iterable[Fact]) -> Iterator[Fact]:
-        """Yield the facts without forgotten text."""
         return (
             fact for fact in map(self.index.visible, facts) if isinstance(fact, Fact)
         )
@@ -451,7 +450,6 @@ def _next(
 def _not_in(
     parts: Mapping[str, Sequence[str]], hits: Iterable[SearchHit]
 ) -> list[SearchHit]:
-    """Return the hits that are in no part."""
     listed = {
         one.partition("] ")[2] or one.removeprefix("- ")
         for lines in parts.values()

@@ -106,7 +106,6 @@ class Digest:
     def _ended(
         self, facts: Iterable[Fact], begin: datetime, now: datetime
     ) -> Iterator[dict[str, Any]]:
-        """Yield the memories that ended in the span without a successor."""
         for one in facts:
             over = one.valid_until or lifecycle.effective_expiry(one)
             ended = over is not None and begin <= over <= now

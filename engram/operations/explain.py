@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.core.records import Vitals
-    from engram.operations.fact_table import FactTable
+    from engram.operations.listing import FactTable
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter

@@ -253,7 +253,6 @@ class FileSync:
         self.look_due = done + pause
 
     def _report(self, diff: Diff) -> None:
-        """Report and log problems with files."""
         self.health.report("leftover", "; ".join(self.vault.unsettled.values()))
         self.health.report("frozen", FROZEN if diff.frozen else "")
         if diff.problems:

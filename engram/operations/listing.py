@@ -1,11 +1,20 @@
-"""The operation `list`: memories one page at a time, newest first."""
+"""The operation `list`: memories one page at a time, newest first.
+
+Reading 10,000 facts takes a fifth of a second, and a list shows only a page. `FactTable`
+holds the columns by which lists are selected, in step with the index: it reads all
+facts once, then only changed ones.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
+from engram.core import lifecycle
 from engram.core.entities import name_key
 from engram.core.lifecycle import STAGES
 from engram.core.personas import display_persona, sees
@@ -19,9 +28,112 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from engram.core.entities import EntityNames
+    from engram.index.search import Index
     from engram.operations.explain import Explainer
-    from engram.operations.fact_table import FactRow, FactTable
     from engram.operations.retrieval import Retriever
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """The columns by which a list selects a fact; `mark` orders by time and id.
+
+    `over` is when it ends, by its expiry or its validity.
+    """
+
+    id: str
+    mark: str
+    status: str
+    category: str
+    persona: str | None
+    about: tuple[str, ...]
+    created: datetime | None
+    over: datetime | None
+
+    def is_current(self, now: datetime) -> bool:
+        """Whether the fact is active and not over at `now`."""
+        return self.status == "active" and (self.over is None or now < self.over)
+
+
+class FactTable:
+    """The rows of all facts. May be used from any thread."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self._rows: dict[str, FactRow] = {}
+        self._mark = ""
+        self._sensitive: frozenset[str] = frozenset()
+        self._lock = threading.Lock()
+
+    def rows(self) -> list[FactRow]:
+        """Return the rows of all facts, unordered."""
+        catalog = self.index.catalog
+        with self._lock:
+            if self._mark != catalog.mark:
+                self._update()
+            return list(self._rows.values())
+
+    def about(
+        self, names: EntityNames, rows: Iterable[FactRow]
+    ) -> dict[str, list[FactRow]]:
+        """Return the rows about each entity, by its path; '' for unknown entities.
+
+        A memory without `about` is about the owner.
+        """
+        own = names.owner()
+        paths: dict[str, str] = {}
+        found: defaultdict[str, list[FactRow]] = defaultdict(list)
+        for row in rows:
+            if not row.about and own:
+                found[own.path].append(row)
+            for name in row.about:
+                if name not in paths:
+                    entity = names.one(name)
+                    paths[name] = entity.path if entity else ""
+                found[paths[name]].append(row)
+        return found
+
+    def _update(self) -> None:
+        catalog = self.index.catalog
+        with catalog.database.lock:
+            delta = catalog.since(self._mark)
+            sensitive = catalog.sensitive_sessions
+            if delta.fresh or sensitive != self._sensitive:
+                self._sensitive = sensitive
+                self._rows = {fact.id: _row(fact) for fact in catalog.facts()}
+            else:
+                for key in delta.removed:
+                    self._rows.pop(key, None)
+                self._rows |= {
+                    unit.id: _row(unit)
+                    for unit in delta.added
+                    if isinstance(unit, Fact)
+                }
+            self._mark = delta.mark
+
+    def __iter__(self) -> Iterator[FactRow]:
+        return iter(self.rows())
+
+
+def _row(fact: Fact) -> FactRow:
+    expiry, until = lifecycle.effective_expiry(fact), fact.valid_until
+    return FactRow(
+        fact.id,
+        mark(fact),
+        intern(fact.status),
+        intern(fact.category),
+        fact.persona,
+        tuple(map(intern, fact.about)),
+        fact.created,
+        min(expiry, until) if expiry and until else expiry or until,
+    )
+
+
+def mark(fact: Fact) -> str:
+    """Return a text that orders memories by time; a page begins at a mark."""
+    seconds = int(fact.created.timestamp()) if fact.created else 0
+    return f"{max(seconds, 0):012d}-{fact.id}"
+
 
 ACTIVE, FORGOTTEN = "active", "forgotten"
 CHOICES = (*STATUSES, "all")
@@ -66,13 +178,11 @@ class MemoryList:
         if stage:
             _check_choice("stage", stage, STAGES)
         asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
-        zone, now = self.settings.zone, self.clock()
         wanted = _Filter(
             asks,
             category,
             about,
-            requests.moment(since, zone, "since", now=now) if since else None,
-            requests.moment(until, zone, "until", end=True, now=now) if until else None,
+            requests.span(since, until, self.settings.zone, self.clock()),
         )
 
         chosen = [row for row in self._with_status(status) if wanted.has(row)]
@@ -92,7 +202,6 @@ class MemoryList:
         }
 
     def _facts(self, rows: Iterable[FactRow]) -> list[Fact]:
-        """Return the memories of rows that still exist, in order."""
         ids = [row.id for row in rows]
         units = self.index.catalog.units(ids)
         return [fact for one in ids if isinstance(fact := units.get(one), Fact)]
@@ -147,33 +256,21 @@ class MemoryList:
 class _Filter:
     """The conditions of a list; None for no condition.
 
-    `persona` is the persona that asks, `first` and `last` are the span of the creation.
+    `persona` is the persona that asks, `span` that of the creation.
     """
 
     persona: str | None
     category: str | None
     about: str | None
-    first: datetime | None
-    last: datetime | None
+    span: requests.AskedSpan
 
     def has(self, row: FactRow) -> bool:
         """Return whether a memory is visible and meets the conditions."""
         return (
             sees(self.persona, row.persona)
             and self.category in {None, row.category}
-            and self._is_about(row)
-            and self._is_in_span(row.created)
-        )
-
-    def _is_about(self, row: FactRow) -> bool:
-        return self.about is None or name_key(self.about) in map(name_key, row.about)
-
-    def _is_in_span(self, created: datetime | None) -> bool:
-        """Return whether a time is in the span; a memory without a date is in none."""
-        if created is None:
-            return self.first is None and self.last is None
-        return (self.first is None or self.first <= created) and (
-            self.last is None or created < self.last
+            and (self.about is None or name_key(self.about) in map(name_key, row.about))
+            and self.span.has(row.created)
         )
 
 

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from engram.operations.editor import NoteEditor
-    from engram.operations.notes import Keys
+    from engram.operations.notes import Keys, NoteEditor
     from engram.operations.review import ReviewQueue
     from engram.pipeline.entity_removal import EntityRemoval
     from engram.pipeline.forgetting import Forgetting
@@ -239,7 +238,6 @@ class MemoryOperations:
         return {"id": turn, "path": self._turn_path(turn), "changed": ["status"]}
 
     def _restore_along(self, name: str) -> None:
-        """Restore a memory that was forgotten along with another one."""
         fact = self.index.catalog.fact(name)
         if fact and fact.status == "forgotten":
             self.editor.try_patch(fact, ACTIVE, "restore", USER_ASKED, unarchive=True)
@@ -347,7 +345,6 @@ class MemoryOperations:
         return unit if isinstance(unit, FiledTurn) else self.editor.find(unit.id)
 
     def _turn_path(self, turn: str) -> str:
-        """Return the path of the session file of a turn, or ''."""
         place = self.index.catalog.places([turn]).get(turn)
         return place[0] if place else ""
 

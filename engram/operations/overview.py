@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from engram.core.records import Entity
-    from engram.operations.fact_table import FactRow, FactTable
+    from engram.operations.listing import FactRow, FactTable
     from engram.operations.retrieval import Retriever
 
 NODE_TEXT = 200
@@ -59,19 +59,12 @@ class Overview:
         `since` and `until` limit the days. Forgotten memories are not counted. Raises
         BadRequestError for a time that cannot be read.
         """
-        zone, now = self.settings.zone, self.clock()
-        first = requests.moment(since, zone, "since", now=now) if since else None
-        last = (
-            requests.moment(until, zone, "until", end=True, now=now) if until else None
-        )
+        zone = self.settings.zone
+        span = requests.span(since, until, zone, self.clock())
         days: Counter[str] = Counter()
         for row in self._visible(persona, everyone=all_personas, owner=owner):
             when = row.created
-            if (
-                when
-                and (first is None or first <= when)
-                and (last is None or when < last)
-            ):
+            if when and span.has(when):
                 days[f"{when.astimezone(zone):%Y-%m-%d}"] += 1
         return {"days": dict(sorted(days.items())), "total": days.total()}
 

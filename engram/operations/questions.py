@@ -13,14 +13,18 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram.core import questions
+from engram.core.language.injection import instruction
 from engram.errors import EngramError
 from engram.vault import disk, reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import tzinfo
 
+    from engram.core.policy import ReviewPolicy
+    from engram.core.records import Fact
     from engram.operations.cases import CaseReader, ReviewCase
+
 
 STATE = "questions.json"
 HANDED = "handed"
@@ -53,7 +57,7 @@ class Questions:
         if id:
             return self.cases.listed(id)
         open_cases = self.cases.open_cases()
-        order = questions.by_subject([(one.id, one.subject) for one in open_cases])
+        order = by_subject([(one.id, one.subject) for one in open_cases])
         if not all:
             with self._lock:
                 order = self._admit(open_cases, order)
@@ -72,7 +76,7 @@ class Questions:
             if self._read().get(HANDED) == today:
                 return ""
             open_cases = [one for one in self.cases.open_cases() if one.memories]
-            order = questions.by_subject([(one.id, one.subject) for one in open_cases])
+            order = by_subject([(one.id, one.subject) for one in open_cases])
             by_id = {one.id: one for one in open_cases}
             for case in (by_id[one] for one in order):
                 line = self._line(case, persona)
@@ -82,12 +86,11 @@ class Questions:
         return ""
 
     def _line(self, case: ReviewCase, persona: str | None) -> str:
-        """Return a case as a line, or '' if this chatbot must not ask it."""
         private = any(fact.persona not in {None, persona} for fact in case.memories)
         answers = reviews.CONFLICT if len(case.memories) > 1 else reviews.DOUBT
         if private or case.problem or case.choices != answers:
             return ""
-        text = questions.question_text(case.memories, self.settings.zone)
+        text = question_text(case.memories, self.settings.zone)
         choices = ", ".join(case.choices)
         return f"- {text} (question {case.id}; answers: {choices})" if text else ""
 
@@ -102,8 +105,8 @@ class Questions:
         }
         free = {one.id for one in cases if one.choices in _ASKED_AT_ONCE}
         limited = [one for one in order if one not in free]
-        admitted = set(questions.admitted(limited, first_shown, now, policy))
-        new = admitted - first_shown.keys()
+        shown = free | set(admitted(limited, first_shown, now, policy))
+        new = shown - free - first_shown.keys()
         if new:
             since = now - timedelta(days=policy.days)
             listed = {one.id for one in cases} | {HANDED}
@@ -113,10 +116,9 @@ class Questions:
                 if name in listed or first_shown[name] > since
             }
             self._write(old | dict.fromkeys(sorted(new), now.isoformat()))
-        return [one for one in order if one in free | admitted]
+        return [one for one in order if one in shown]
 
     def _read(self) -> dict[str, str]:
-        """Return the state, or {} if it is missing or damaged."""
         try:
             found = json.loads(disk.read(self.settings.state / STATE))
             for name, at in found.items():
@@ -131,3 +133,62 @@ class Questions:
         content = json.dumps(state, indent=1, sort_keys=True).encode() + b"\n"
         with suppress(EngramError):
             disk.write_derived(self.settings.state / STATE, content)
+
+
+def admitted(
+    waiting: Iterable[str],
+    first_shown: Mapping[str, datetime],
+    now: datetime,
+    policy: ReviewPolicy,
+) -> list[str]:
+    """Return the waiting questions to show to a person, in their order.
+
+    Questions shown before stay; new ones are limited to `questions` in `days` days,
+    whether the earlier ones were answered or not. `first_shown` maps each question,
+    also an answered one, to the time at which it was first shown.
+    """
+    since = now - timedelta(days=policy.days)
+    left = policy.questions - sum(since < at <= now for at in first_shown.values())
+    chosen: list[str] = []
+    for question in waiting:
+        if question in first_shown:
+            chosen.append(question)
+        elif left > 0:
+            chosen.append(question)
+            left -= 1
+    return chosen
+
+
+def by_subject(cases: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the ids of the pairs (id, subject), grouped by subject.
+
+    Subjects are in the order of their first question.
+
+    >>> by_subject([("a", "Mia"), ("b", ""), ("c", "Mia")])
+    ['a', 'c', 'b']
+    """
+    subjects = list(dict.fromkeys(subject for _, subject in cases))
+    ranked = sorted(cases, key=lambda case: subjects.index(case[1]))
+    return [one for one, _ in ranked]
+
+
+def question_text(memories: Sequence[Fact], zone: tzinfo) -> str:
+    """Return a doubt or a conflict as one question in plain words, or ''.
+
+    '' means that a chatbot must not ask, because a statement reads like an instruction.
+    The newer memory of a conflict is first.
+    """
+    if not memories or any(instruction(fact.text) for fact in memories):
+        return ""
+    quotes = [_quoted(fact, zone) for fact in memories]
+    if len(memories) == 1:
+        return f"Is this right: {quotes[0]}?"
+    return f"Which is true now: {quotes[0]} (newer), or {quotes[1]} (older), or both?"
+
+
+def _quoted(fact: Fact, zone: tzinfo) -> str:
+    text = " ".join(fact.text.split()).rstrip(".")
+    if fact.created is None:
+        return f"“{text}”"
+    day = fact.created.astimezone(zone)
+    return f"“{text}”, told on {day.day} {day:%B %Y}"

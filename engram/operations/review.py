@@ -240,7 +240,6 @@ class ReviewQueue:
         self._write([trash], [])
 
     def _keep_all(self, case: ReviewCase, now: datetime) -> list[Change]:
-        """Return the changes that make each memory of a conflict active."""
         waiting = [
             self.merge_into_equal(fact, now) or fact
             for fact in case.memories

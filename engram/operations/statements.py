@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.records import Candidate, FiledTurn, Turn
-    from engram.operations.editor import NoteEditor
     from engram.operations.memories import MemoryOperations
+    from engram.operations.notes import NoteEditor
     from engram.pipeline.reconcile import Reconciler
 
 SAID_AGAIN = "you had it forgotten before; it is shown again"
@@ -176,7 +176,6 @@ class StatementOperations:
         return requests.moment(expires, zone, "expires", end=True, now=now, ahead=True)
 
     def _confirm(self, fact: Fact, now: datetime) -> None:
-        """Record that a fact was stated again."""
         keys = self.note_writer.confirmation_keys(fact)
         changes = [Edit(fact.path, fact.sha, keys, "confirmed")] if keys else []
         row = action_row(now, "confirm", fact.id, "same statement")

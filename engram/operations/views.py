@@ -56,15 +56,14 @@ class Views:
     ) -> dict[str, Any]:
         """Return the stretches of conversations, the latest first."""
         asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
-        first, last = self._span(since, until)
+        span = requests.span(since, until, self.settings.zone, self.clock())
         name = session and requests.name_from(session, self.settings)
         chosen = {
             f"{int(one.started.timestamp()):012d} {stem_of(one.path)}": one
             for one in self.reader.stretches()
             if name in {None, "", one.session}
             and (asks == ALL_PERSONAS or one.persona == _own(asks))
-            and (first is None or first <= one.started)
-            and (last is None or one.started < last)
+            and span.has(one.started)
         }
         rest = sorted(
             (mark for mark in chosen if after is None or mark < after), reverse=True
@@ -156,7 +155,6 @@ class Views:
         }
 
     def _versions(self, fact: Fact) -> list[Fact]:
-        """Return a memory and all that it replaced or that replaced it, by time."""
         found: dict[str, Fact] = {}
         waiting = [fact]
         while waiting and len(found) < MOST_VERSIONS:
@@ -198,15 +196,6 @@ class Views:
         """Return the memory without forgotten sentences, None if nothing remains."""
         unit = self.index.visible(fact)
         return unit if isinstance(unit, Fact) else None
-
-    def _span(
-        self, since: str | None, until: str | None
-    ) -> tuple[datetime | None, datetime | None]:
-        zone, now = self.settings.zone, self.clock()
-        return (
-            requests.moment(since, zone, "since", now=now) if since else None,
-            requests.moment(until, zone, "until", end=True, now=now) if until else None,
-        )
 
     def _local(self, when: datetime | None) -> str | None:
         return when.astimezone(self.settings.zone).isoformat() if when else None

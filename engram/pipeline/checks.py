@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from engram.core import actions, changes, dedup, trust
 from engram.core.actions import Eligibility
 from engram.core.classify import is_trivial
-from engram.core.containment import containment_reason
 from engram.core.dedup import Verdict
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.secrets import is_redacted
 from engram.core.text import content_hash
+from engram.core.trust import containment_reason
 from engram.ingest.requests import NOT_KEPT
 
 if TYPE_CHECKING:

@@ -11,11 +11,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from engram.core.categories import PLAIN
+from engram.core.markdown import escape, plain_text
 from engram.core.records import Create
 from engram.core.text import content_hash, slug, ulid
 from engram.errors import EngramError
 from engram.vault import frontmatter, reviews
-from engram.vault.formats import escape, plain_text, time_text
+from engram.vault.formats import time_text
 from engram.vault.paths import printable
 
 if TYPE_CHECKING:

@@ -7,33 +7,31 @@ from __future__ import annotations
 
 import os
 
-from engram.operations.conversation_results import (
-    Context,
-    Flushed,
-    Observed,
-    Recalled,
-    Todos,
-    WithdrawnTurns,
-)
-from engram.operations.memory_results import (
+from engram.operations.results import (
     Changes,
+    Context,
     CorrectedMemory,
     Decided,
     DigestOfSpan,
     Entities,
     Explained,
+    Flushed,
     Forgotten,
     History,
     MemoryPage,
+    Observed,
+    Recalled,
     Remembered,
     Review,
+    RunReport,
     Sensitivity,
     Sessions,
     Shown,
+    Todos,
     Verified,
+    WithdrawnTurns,
+    typed,
 )
-from engram.operations.results import typed
-from engram.operations.vault_results import RunReport
 from engram.serve.connection import ClosedVault, connect
 
 TYPE_CHECKING = False  # loading typing would slow each program that imports this

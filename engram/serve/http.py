@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
     from starlette.requests import Request
 
-    from engram.operations.operation import Operation, Param
+    from engram.operations.table import Operation, Param
     from engram.serve.proxy.routes import Proxy
 
     Endpoint = Callable[[Request], Awaitable[Response]]

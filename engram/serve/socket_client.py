@@ -14,7 +14,7 @@ import time
 
 from engram.errors import BusyError, EngramError, UnavailableError
 from engram.vault import location
-from engram.vault.special_files import is_special
+from engram.vault.location import is_special
 
 TYPE_CHECKING = False  # loading typing would cost as much again
 if TYPE_CHECKING:

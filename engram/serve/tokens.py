@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.trust import OWNER
 from engram.errors import BadRequestError, NotFoundError, StorageError
-from engram.operations.operation import READER
+from engram.operations.table import READER
 from engram.vault import disk
 from engram.vault.paths import stat_of
 

@@ -10,18 +10,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from engram.core.markdown import escape, plain_text, replace_block, unescape
 from engram.core.records import Line, Page
 from engram.core.text import is_ulid
 from engram.vault import frontmatter as notes
 from engram.vault.entities import with_relations
-from engram.vault.formats import (
-    blocks,
-    escape,
-    plain_text,
-    replace_block,
-    unescape,
-    without_blocks,
-)
+from engram.vault.formats import blocks, without_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,10 +132,6 @@ _MEMORY = re.compile(r"-[0-9a-f]{8}(?:-\d+)?$")
 """The end of the name of a memory's note, a digest of its statement."""
 
 
-def _link(name: str) -> re.Pattern[str]:
-    return re.compile(rf"\[\[{re.escape(name)}(?:\|[^\[\]]*)?\]\]")
-
-
 def _without_link(text: str, name: str) -> str:
     """Return the text of a block without links to a removed note.
 
@@ -149,7 +139,7 @@ def _without_link(text: str, name: str) -> str:
     because its name repeats the line. A line that consists of such a link becomes a
     notice of the removal.
     """
-    link = _link(name)
+    link = re.compile(rf"\[\[{re.escape(name)}(?:\|[^\[\]]*)?\]\]")
     instead = "" if _MEMORY.search(name) else name
 
     def without(line: str) -> str:

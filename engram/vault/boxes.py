@@ -13,20 +13,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engram.core import boxes, jsonl
+from engram.core.markdown import plain_text, replace_block
 from engram.core.policy import FilePolicy
 from engram.core.records import Box, Trace
 from engram.core.text import slug
 from engram.errors import ConflictError, EngramError, StorageError
 from engram.vault import frontmatter as notes
 from engram.vault.facts import link
-from engram.vault.formats import (
-    plain_text,
-    replace_block,
-    time_text,
-    time_value,
-    title,
-    unescaped_title,
-)
+from engram.vault.formats import time_text, time_value, title, unescaped_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,17 +13,12 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from engram.core.entities import relation_label
+from engram.core.markdown import replace_block
 from engram.core.records import ENTITY_TYPES, Entity, Problem, RelationLine
 from engram.core.relations import DAY
 from engram.core.text import is_ulid, ulid, ulid_time
 from engram.vault.facts import link
-from engram.vault.formats import (
-    blocks,
-    replace_block,
-    time_text,
-    time_value,
-    without_blocks,
-)
+from engram.vault.formats import blocks, time_text, time_value, without_blocks
 from engram.vault.paths import is_conflict_copy, stat_of
 
 if TYPE_CHECKING:

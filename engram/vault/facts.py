@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.categories import PLAIN, category_named
+from engram.core.markdown import escape, plain_text, unescape
 from engram.core.records import (
     HIGH,
     SENSITIVITIES,
@@ -18,14 +19,7 @@ from engram.core.records import (
 )
 from engram.core.text import content_hash, slug, ulid
 from engram.vault import reviews
-from engram.vault.formats import (
-    escape,
-    plain_text,
-    time_text,
-    time_value,
-    unescape,
-    unused_name,
-)
+from engram.vault.formats import time_text, time_value, unused_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,25 +7,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import count
 from typing import TYPE_CHECKING
 
-from engram.core.markdown import escape, plain_text, replace_block, unescape
-
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import tzinfo
 
-
-__all__ = [
-    "escape",
-    "is_repeated",
-    "plain_text",
-    "replace_block",
-    "time_text",
-    "time_value",
-    "title",
-    "unescape",
-    "unescaped_title",
-    "unused_name",
-]
 
 _BLOCK = re.compile(
     r"^%% engram:begin (?P<name>[a-z_]+) %%[ \t]*\r?\n(?P<text>.*?)^%% engram:end (?P=name) %%[ \t]*\r?$\n?",

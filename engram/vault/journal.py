@@ -463,7 +463,6 @@ class Journal:
         return self.folder / f"{number:08}.jsonl"
 
     def _paths(self, ending: str) -> list[tuple[int, Path]]:
-        """Return the segments with that ending, oldest first."""
         return sorted(
             (int(path.stem), path)
             for path in self.folder.glob(f"*{ending}")

@@ -7,7 +7,8 @@ rename and a reboot but not a copy.
 
 `choose` only reads. `VaultMemory.start` writes the record once it has the locks. The
 command line calls `choose` before each command, so this module imports only light parts
-of the standard library.
+of the standard library. Pipes, devices and sockets, which may never end or never begin,
+are refused here too.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ import fcntl
 import json
 import os
 import pwd
+import stat
+
+from engram.errors import ForbiddenError
 
 TYPE_CHECKING = False  # importing typing would double the time of this import
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from os import PathLike
 
 RECORD = "place.json"
 MARK_LENGTH = 8
@@ -287,3 +292,22 @@ def _same(first: str, second: str) -> bool:
 
 def _display_path(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def is_special(path: PathLike[str] | str) -> bool:
+    """Return whether there is a pipe, a device or a socket, or a link to one."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def refuse_special(path: PathLike[str] | str) -> None:
+    """Raise ForbiddenError for a pipe, a device or a socket, or a link to one."""
+    if is_special(path):
+        raise ForbiddenError(
+            "this is a pipe, a device or a socket, not a file",
+            where=str(path),
+            fix="Save its content as a file, and name that file.",
+        )

@@ -160,7 +160,6 @@ def _locked(descriptor: int, *, leased: bool) -> str:
 
 
 def _close(descriptor: int) -> None:
-    """Close a descriptor, which releases its lock even if closing fails."""
     with suppress(OSError):
         syscalls.SYS.close(descriptor)
 

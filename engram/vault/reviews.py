@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from engram.core.markdown import escape, plain_text, unescape
 from engram.core.records import Create, Problem
 from engram.core.text import content_hash, is_ulid, slug, ulid, ulid_time
-from engram.vault.formats import escape, plain_text, time_text, unescape
+from engram.vault.formats import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

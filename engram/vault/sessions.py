@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from engram.core.language import privacy
-from engram.core.policy import FilePolicy
+from engram.core.markdown import escape, plain_text, unescape
 from engram.core.records import (
     HIGH,
     ROLES,
@@ -24,13 +24,10 @@ from engram.core.text import slug, ulid
 from engram.errors import BadRequestError, ConflictError
 from engram.vault import frontmatter as notes
 from engram.vault.formats import (
-    escape,
     is_repeated,
-    plain_text,
     time_text,
     time_value,
     title,
-    unescape,
     unescaped_title,
     unused_name,
 )
@@ -52,7 +49,6 @@ _HEAD = re.compile(
     r"(?=[ \t]|$)",
     re.IGNORECASE,
 )
-_LIMITS = FilePolicy()
 _DEVICE_DIGITS = 6
 _DEVICE_IN_STEM = re.compile(r"_([0-9a-f]{6})(?:-\d+)?$")
 
@@ -145,7 +141,7 @@ def new_session(turns: Sequence[FiledTurn], zone: tzinfo) -> bytes:
 
 
 def append_turns(
-    raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo, policy: FilePolicy = _LIMITS
+    raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo
 ) -> tuple[bytes, tuple[FiledTurn, ...]]:
     """Return `raw` with the new `turns` appended, and all `turns` with their block ids.
 
@@ -154,7 +150,7 @@ def append_turns(
     block id that the user has used meanwhile is replaced by the next free one. Raises
     ConflictError if the file cannot be parsed.
     """
-    note = notes.read(raw, policy)
+    note = notes.read(raw)
     lines = note.body.split("\n")
     blocks = tuple(_blocks(lines))
     conversation, problems = _conversation(note, blocks, "", zone)
@@ -186,18 +182,16 @@ def append_turns(
         "ended": time_text(ended, zone),
         "turns": len(conversation.turns) + len(fresh),
     }
-    return notes.edit(_inserted(raw, note, blocks, added), keys, policy=policy), placed
+    return notes.edit(_inserted(raw, note, blocks, added), keys), placed
 
 
-def rewrite_turns(
-    raw: bytes, texts: Mapping[str, str | None], policy: FilePolicy = _LIMITS
-) -> bytes:
+def rewrite_turns(raw: bytes, texts: Mapping[str, str | None]) -> bytes:
     """Return `raw` with other texts for these blocks; None removes the turn.
 
     The result is b'' if no turn is left. Raises ConflictError if the file cannot be
     parsed.
     """
-    note = notes.read(raw, policy)
+    note = notes.read(raw)
     if note.problems:
         raise ConflictError(
             note.problems[0].message,
@@ -227,7 +221,7 @@ def rewrite_turns(
         said = [f"> {line}" for line in escape(plain_text(text)).split("\n")]
         new = [*said, "", f"^{name}"]
         lines[first + 1 : end] = [(line + note.newline).encode() for line in new]
-    return notes.edit(b"".join(lines), {"turns": len(left)}, policy=policy)
+    return notes.edit(b"".join(lines), {"turns": len(left)})
 
 
 def title_in(keys: Mapping[str, Any]) -> str:

@@ -254,7 +254,6 @@ class Vault:
         disk.remove_empty_folder(target.parent)
 
     def _record_own_write(self, path: str) -> None:
-        """Record that engram wrote this file last."""
         self.own_writes.pop(path, None)
         with suppress(OSError):
             self.own_writes[path] = (self.root / path).lstat().st_mtime_ns

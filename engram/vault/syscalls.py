@@ -177,7 +177,6 @@ def os_errors(path: Path) -> Iterator[None]:
 
 
 def _translated(error: OSError, path: Path) -> EngramError:
-    """Return the EngramError for an error of the system."""
     where = str(path)
     if error.errno in {errno.ENOENT, errno.ENOTDIR}:
         return NotFoundError(

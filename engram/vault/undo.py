@@ -158,7 +158,6 @@ class UndoHistory:
         return "" if latest == self._finished() else latest
 
     def _finished(self) -> str:
-        """Return the id of the latest run that finished, or ''."""
         try:
             return disk.read(self.folder / DONE).decode(errors="replace")
         except NotFoundError:

@@ -306,7 +306,6 @@ class UsageLog:
         return now + timedelta(hours=self.policy.ahead_hours)
 
     def _log_files(self) -> dict[str, Stat]:
-        """Return the files of the log, by device."""
         folder, found = self.vault.root / USAGE, {}
         try:
             for path in sorted(folder.iterdir()) if folder.exists() else ():
@@ -433,7 +432,6 @@ def _take_met(row: Mapping[str, Any], until: datetime, log: _Log) -> bool:
 
 
 def _earliest(some: Iterable[Mapping[str, datetime]]) -> dict[str, datetime]:
-    """Return the earliest time of each key."""
     found: dict[str, datetime] = {}
     for met in some:
         if not found:
@@ -446,7 +444,6 @@ def _earliest(some: Iterable[Mapping[str, datetime]]) -> dict[str, datetime]:
 
 
 def _met_lines(met: Mapping[str, datetime]) -> int:
-    """Return the number of lines for these first meetings."""
     return sum(-(-number // MET_TOGETHER) for number in Counter(met.values()).values())
 
 

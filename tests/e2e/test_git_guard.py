@@ -13,7 +13,7 @@ import time
 import pytest
 
 from engram.errors import StorageError
-from engram.vault import git_process
+from engram.vault import git as git_module
 from engram.vault.git import Git
 from tests.fakes.repository import Repository
 
@@ -169,10 +169,10 @@ def test_what_a_required_filter_hides_is_not_committed_in_plain_words(repository
 
 def test_a_commit_is_synced_to_the_disk(repository):
     """The installed git understands what it is told."""
-    if git_process.version() < (2, 36):
+    if git_module.version() < (2, 36):
         pytest.skip("this git syncs loose objects alone")
-    env = git_process.environment(
-        repository.root, git_process.fixed(git_process.version())
+    env = git_module.environment(
+        repository.root, git_module.fixed(git_module.version())
     )
     done = subprocess.run(
         ["git", "config", "core.fsync"],
@@ -221,7 +221,7 @@ def test_objects_index_and_references_are_synced(repository, tmp_path):
     ],
 )
 def test_an_old_git_is_told_in_its_own_words_to_sync(known, key):
-    names = [name for name, _ in git_process.fixed(known)]
+    names = [name for name, _ in git_module.fixed(known)]
     assert [name for name in names if "fsync" in name] == [key]
 
 
@@ -229,7 +229,7 @@ def test_a_git_too_old_to_leave_a_filter_out_is_not_asked(repository, git, monke
     """Its command line cannot name a filter with a `=` in its name; one without can be
     left out.
     """
-    monkeypatch.setattr(git_process, "version", lambda: (2, 30))
+    monkeypatch.setattr(git_module, "version", lambda: (2, 30))
     repository.write("facts/a.md", "a\n")
     repository("config", "filter.evil.clean", "touch canary; cat")
     (repository.root / ".gitattributes").write_text("* filter=evil\n")

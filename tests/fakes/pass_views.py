@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engram.core.records import Edit, Move
-from engram.maintenance.passes import TRASH, EdgeUpdate, FileWrite, ViewUpdate
+from engram.maintenance.passes.view import TRASH, EdgeUpdate, FileWrite, ViewUpdate
 from engram.vault import facts, frontmatter
 
 

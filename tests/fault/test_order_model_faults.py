@@ -22,9 +22,9 @@ from engram import config
 from engram.config import ModelSettings
 from engram.core.records import RelationLine, Usage
 from engram.core.sessions import SUMMARY_LISTS
-from engram.llm import merges, portraits  # noqa: F401
+from engram.llm import maintenance_tasks  # noqa: F401
 from engram.llm.answers import TASKS
-from engram.llm.summaries import SECTIONS
+from engram.llm.maintenance_tasks import SECTIONS
 from engram.memory import VaultMemory
 from tests.fakes import judging
 from tests.fakes.keeping import Keeping

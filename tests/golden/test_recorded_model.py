@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from engram.config import ModelSettings
-from engram.llm import summaries  # noqa: F401
+from engram.llm import maintenance_tasks  # noqa: F401
 from engram.llm.answers import TASKS
-from engram.llm.replies.base import read
+from engram.llm.replies import read
 from tests.fakes.batches import cases, every
 from tests.fakes.openai_server import FakeServer, prompt_text
 from tests.fakes.scribe import task_of

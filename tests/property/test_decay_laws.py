@@ -28,8 +28,7 @@ from engram.core.decay import (
 )
 from engram.core.graph import edge_confidence
 from engram.core.lifecycle import LAYERS
-from engram.core.policy import DecayPolicy, LinkPolicy, Policy
-from engram.core.policy.lifecycle import CURVES
+from engram.core.policy import CURVES, DecayPolicy, LinkPolicy, Policy
 from engram.core.records import Edge, Fact, Usage
 from tests.size import examples
 

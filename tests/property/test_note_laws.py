@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from engram.core.categories import CATEGORIES
+from engram.core.markdown import escape, plain_text, unescape
 from engram.core.policy import FilePolicy
 from engram.core.records import ROLES, STATUSES, Fact, FiledTurn, Turn
 from engram.errors import ConflictError
@@ -50,7 +51,7 @@ numbers = st.integers(-(10**17), 10**17) | st.decimals(-(10**9), 10**9, places=2
 scalars = texts | numbers | st.booleans()
 values = scalars | st.lists(scalars, max_size=4)
 front_matters = st.dictionaries(names, values, max_size=6)
-bodies = texts.map(lambda text: formats.plain_text(text).rstrip("\n") + "\n").filter(
+bodies = texts.map(lambda text: plain_text(text).rstrip("\n") + "\n").filter(
     lambda body: body != "\n"
 )
 
@@ -261,7 +262,7 @@ def test_the_short_way_reads_what_yaml_reads(front):
 @given(texts)
 def test_inert_text_is_taken_back_exactly(text):
     """What was made harmless for Markdown reads back as it was said."""
-    assert formats.unescape(formats.escape(text)) == text
+    assert unescape(escape(text)) == text
 
 
 @examples(1000, 20, **PATIENT)
@@ -270,7 +271,7 @@ def test_nothing_in_inert_text_can_run(text):
     """No Templater tag, embed, inline query or fence of an unknown language is left in
     inert text.
     """
-    shown = formats.escape(text)
+    shown = escape(text)
     assert "<%" not in shown
     assert "![[" not in shown
     assert not any(
@@ -283,7 +284,7 @@ def test_nothing_in_inert_text_can_run(text):
 @given(texts | st.text())
 def test_a_title_is_one_line_and_is_taken_back_exactly(text):
     """A speaker or an id of any signs stands on one line and reads back as it was."""
-    text = formats.plain_text(text)
+    text = plain_text(text)
     shown = formats.title(text)
     assert "\n" not in shown
     assert "%" not in shown
@@ -306,12 +307,12 @@ def test_a_local_time_reads_back_as_the_instant(when, zone):
 
 spoken = st.builds(
     Turn,
-    id=(st.text(max_size=12) | texts).map(formats.plain_text).filter(bool),
+    id=(st.text(max_size=12) | texts).map(plain_text).filter(bool),
     session=st.just("a thread"),
     role=st.sampled_from(ROLES),
-    text=texts.map(formats.plain_text),
+    text=texts.map(plain_text),
     occurred_at=instants,
-    speaker=st.just("") | texts.map(formats.plain_text),
+    speaker=st.just("") | texts.map(plain_text),
     persona=st.just("work"),
     private=st.booleans(),
     origin=st.sampled_from(["chat", "import", "tool"]),
@@ -357,7 +358,7 @@ def test_a_conversation_reads_back_word_for_word(first, second, zone):
 @examples(700, 10, **PATIENT)
 @given(
     conversations,
-    texts.map(formats.plain_text),
+    texts.map(plain_text),
     st.sampled_from(["\n", "\r\n"]),
     st.booleans(),
 )
@@ -389,7 +390,7 @@ def test_an_append_keeps_every_byte_outside_two_keys(turns, words, newline, fina
     assert len(held(new, "x", zone)) == 2
 
 
-statements = texts.map(lambda text: formats.plain_text(text).strip()).filter(bool)
+statements = texts.map(lambda text: plain_text(text).strip()).filter(bool)
 entities = st.lists(
     st.from_regex(r"[^\W_][\w .'&-]{0,15}[^\W_]", fullmatch=True), max_size=3
 ).map(tuple)

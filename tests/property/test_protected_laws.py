@@ -15,15 +15,14 @@ from engram.core.dedup import Neighbour
 from engram.core.policy import Policy
 from engram.core.records import Edit, Fact, Move, Usage
 from engram.core.text import content_hash
-from engram.maintenance.passes import (
+from engram.maintenance.passes import insight, merge
+from engram.maintenance.passes.view import (
     ChangeGroup,
     MemoryState,
     ModelQuestion,
     NewMemory,
     PassView,
     VaultReader,
-    insight,
-    merge,
 )
 from tests.size import examples
 

@@ -27,10 +27,8 @@ from engram.llm.api_forms import (
     request,
 )
 from engram.llm.budget import Budget, DailySpend
-from engram.llm.client import Model
-from engram.llm.connection import DEFAULT_URL
-from engram.llm.endpoint import RateLimitedError
-from engram.llm.recording import ReplayedModel
+from engram.llm.client import Model, ReplayedModel
+from engram.llm.endpoint import DEFAULT_URL, RateLimitedError
 from tests.fakes.openai_server import (
     FakeServer,
     Reply,

@@ -7,8 +7,7 @@ import os
 import pytest
 
 from engram import config
-from engram.core.policy import Policy
-from engram.core.policy.lifecycle import CURVES
+from engram.core.policy import CURVES, Policy
 from engram.errors import ConfigError
 
 

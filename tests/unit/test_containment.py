@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram.core.containment import containment_reason
 from engram.core.policy import TrustPolicy
 from engram.core.records import Fact, Turn
+from engram.core.trust import containment_reason
 from engram.testing import Simulation
 
 NOW = datetime(2026, 11, 21, 20, tzinfo=UTC)

@@ -36,8 +36,7 @@ from engram.core.lifecycle import (
     stage,
     tier_value,
 )
-from engram.core.policy import DecayPolicy, Policy
-from engram.core.policy.lifecycle import CURVES
+from engram.core.policy import CURVES, DecayPolicy, Policy
 from engram.core.records import Fact, Usage, Vitals
 
 THEN = datetime(2026, 1, 1, 12, tzinfo=UTC)

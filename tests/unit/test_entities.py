@@ -14,7 +14,6 @@ from engram.core.entities import (
     EntityNames,
     entity_ref,
     entity_type_of,
-    find_entity,
     is_owner,
     lifetime_end,
     name_key,
@@ -71,6 +70,13 @@ def test_a_key_is_never_empty_and_is_its_own_key(name):
     """Whatever the name; a key made of a key is the key."""
     assert name_key(name)
     assert any(map(str.isalnum, name)) <= (name_key(name_key(name)) == name_key(name))
+
+
+def find_entity(name, entities):
+    names = EntityNames()
+    for place, entity in enumerate(entities):
+        names.put(str(place), entity)
+    return names.one(name)
 
 
 # row: C13

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from engram.core.markdown import escape, plain_text, replace_block, unescape
 from engram.vault import formats
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -41,8 +42,8 @@ BERLIN = ZoneInfo("Europe/Berlin")
 )
 def test_what_a_plugin_could_run_is_shown_as_text(text, shown):
     """And reads back as it was; code in known languages stays code."""
-    assert formats.escape(text) == shown
-    assert formats.unescape(shown) == text
+    assert escape(text) == shown
+    assert unescape(shown) == text
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_text_that_markdown_cannot_hold_is_replaced():
     """Line ends become one kind; NUL and halves of surrogate pairs a replacement
     character.
     """
-    assert formats.plain_text("a\r\nb\rc\0\ud800") == "a\nb\nc\ufffd\ufffd"
+    assert plain_text("a\r\nb\rc\0\ud800") == "a\nb\nc\ufffd\ufffd"
 
 
 @pytest.mark.parametrize(
@@ -149,11 +150,11 @@ def test_only_what_stands_between_the_markers_is_replaced(body, written):
     """The rest keeps every character; a marker without its partner is a person's; twice
     is as once.
     """
-    assert formats.replace_block(body, "list", "- a") == written
-    assert formats.replace_block(written, "list", "- a\n") == written
+    assert replace_block(body, "list", "- a") == written
+    assert replace_block(written, "list", "- a\n") == written
 
 
 def test_an_empty_block_keeps_its_markers():
     """And other blocks are left alone."""
-    other = formats.replace_block("", "other", "x")
-    assert formats.replace_block(other, "list", "") == f"{other}\n{BEGIN}\n{END}\n"
+    other = replace_block("", "other", "x")
+    assert replace_block(other, "list", "") == f"{other}\n{BEGIN}\n{END}\n"

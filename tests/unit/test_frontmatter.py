@@ -11,7 +11,6 @@ import yaml
 from engram.core.policy import FilePolicy
 from engram.errors import ConflictError
 from engram.vault import frontmatter as vault_frontmatter
-from engram.vault import scalars
 
 NOTE = """\
 ---
@@ -253,7 +252,7 @@ def test_an_edit_that_would_not_read_back_is_refused():
 )
 def test_a_value_is_quoted_where_a_yaml_reader_could_mistake_it(value, written):
     """And only there."""
-    assert scalars.format_scalar(value) == written
+    assert vault_frontmatter.format_scalar(value) == written
 
 
 def test_a_nested_value_is_not_written():

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from engram.core import holds
 from engram.core.policy import ConsolidationPolicy, UsagePolicy
+from engram.maintenance import holds
 from engram.maintenance.holds import STATE, path_of
 from engram.memory import VaultMemory
 from engram.vault import frontmatter

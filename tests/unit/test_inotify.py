@@ -11,7 +11,7 @@ import pytest
 from watchdog.observers.inotify import InotifyEmitter
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, InotifyFD
 
-from engram.vault.inotify import EventQueue, observer
+from engram.vault.watcher import EventQueue, observer
 
 
 class Calls:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram.daemon.jobs import CONSOLIDATE, EXTRACT, JobTable
+from engram.daemon.fleet import CONSOLIDATE, EXTRACT, JobTable
 from engram.index.lease import LeaseKeeper
 
 

@@ -17,15 +17,12 @@ from engram.core.dedup import Judgement
 from engram.core.policy import DedupPolicy, ModelPolicy
 from engram.errors import BudgetSpentError, ModelError
 from engram.llm import judge as module
-from engram.llm import merges, portraits, summaries  # noqa: F401
+from engram.llm import maintenance_tasks  # noqa: F401
 from engram.llm.answers import TASKS
 from engram.llm.budget import Budget
 from engram.llm.client import Model
 from engram.llm.judge import SCHEMA, judge, prompt, read_judgement
-from engram.llm.prompt_files import sections
-from engram.llm.replies.base import schema
-from engram.llm.replies.extraction import ExtractionReply
-from engram.llm.replies.maintenance import JudgeReply
+from engram.llm.replies import ExtractionReply, JudgeReply, schema, sections
 from tests.fakes.openai_server import (
     FakeServer,
     Reply,

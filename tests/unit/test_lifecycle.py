@@ -10,7 +10,6 @@ import pytest
 
 from engram.core import decay
 from engram.core.categories import CATEGORIES
-from engram.core.clock import ClockReading, clock_history
 from engram.core.lifecycle import (
     Forecast,
     archive_reason,
@@ -34,6 +33,7 @@ from engram.core.lifecycle import (
 )
 from engram.core.policy import LifecyclePolicy, Policy
 from engram.core.records import STATUSES, Fact, Usage, Vitals
+from engram.maintenance.clock import ClockReading, clock_history
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

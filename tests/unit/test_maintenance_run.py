@@ -15,9 +15,17 @@ import pytest
 from engram.core.policy import ConsolidationPolicy
 from engram.core.records import Create, Edge
 from engram.errors import BadRequestError, StorageError
-from engram.maintenance.pass_table import NIGHTLY, PASSES, TALK, WEEKLY
 from engram.maintenance.passes import lifecycle
-from engram.maintenance.schedule import CADENCES, Schedule, due, following
+from engram.maintenance.schedule import (
+    CADENCES,
+    NIGHTLY,
+    PASSES,
+    TALK,
+    WEEKLY,
+    Schedule,
+    due,
+    following,
+)
 from engram.vault import facts, syscalls
 from engram.vault.edges import EdgeRow
 from tests.fakes.keeping import Keeping

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from engram.daemon.members import Member, MemberTable, check_member, this_member
+from engram.daemon.fleet import Member, MemberTable, check_member, this_member
 from engram.errors import ConfigError
 from engram.index.lease import LeaseKeeper
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from engram.daemon.model_places import ModelPlaces
+from engram.daemon.threads import ModelPlaces
 
 
 class Callers:

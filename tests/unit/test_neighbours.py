@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engram.maintenance.passes.term_counts import TermCounts
+from engram.maintenance.passes.view import TermCounts
 from engram.pipeline.neighbours import NeighbourCache, NeighbourSearch
 
 TEXTS = (

@@ -16,13 +16,13 @@ from engram.core.dedup import Neighbour
 from engram.core.policy import Policy
 from engram.core.records import Fact
 from engram.core.text import content_hash
-from engram.maintenance.passes import (
+from engram.maintenance.passes import insight
+from engram.maintenance.passes.view import (
     ChangeGroup,
     MemoryState,
     NewMemory,
     PassView,
     VaultReader,
-    insight,
 )
 from engram.vault import syscalls
 from tests.fakes.judging import all_of, judging, material, tasks

@@ -14,13 +14,13 @@ import pytest
 from engram.core import graph
 from engram.core.policy import Policy
 from engram.core.records import Edge, Edit, Fact, Move, Usage
-from engram.maintenance.passes import (
+from engram.maintenance.passes import lifecycle
+from engram.maintenance.passes.view import (
     EdgeUpdate,
     FileWrite,
     MemoryState,
     PassView,
     VaultReader,
-    lifecycle,
 )
 from tests.fakes.pass_views import after
 

@@ -11,7 +11,8 @@ import pytest
 from engram.config import EmbeddingSettings
 from engram.core.records import VectorStorage
 from engram.index.filters import SearchFilter
-from engram.maintenance.passes import PassView, VectorPrecision, vectors
+from engram.maintenance.passes import lifecycle
+from engram.maintenance.passes.view import PassView, VectorPrecision
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import FakeServer, vector
 from tests.fakes.pass_views import after
@@ -265,8 +266,8 @@ def test_what_went_for_good_in_the_meantime_is_passed_over(memory):
     policy, zone = memory.settings.policy, memory.settings.zone
     view = PassView(policy, zone, {}, stored={"F": VectorStorage()})
     assert (
-        vectors.tier(view, memory.clock())
-        == vectors.precision(view, memory.clock())
+        lifecycle.tier(view, memory.clock())
+        == lifecycle.precision(view, memory.clock())
         == []
     )
     assert after(view, VectorPrecision({"F": VectorStorage(2)}, "")).stored == {

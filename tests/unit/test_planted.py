@@ -8,8 +8,8 @@ import pytest
 
 from engram.core.planted import MARK, without_planted
 from engram.llm.answers import TASKS
-from engram.llm.replies.base import read
-from engram.llm.summaries import SESSION
+from engram.llm.maintenance_tasks import SESSION
+from engram.llm.replies import read
 from tests.cpu import cpu_below
 from tests.fakes.batches import batch_of, held_back
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import fields
 
 from engram.core.policy import Policy, rows, with_settings
 
@@ -26,7 +27,7 @@ def test_no_number_has_two_rows_and_no_key_two_numbers():
     assert max(Counter(row.key for row in ROWS if row.key).values()) == 1
 
 
-def test_tiers_and_levels_are_in_order():
+def test_tiers_are_in_order():
     """Cut points that cross would make a tier unreachable (row C4)."""
     policy = Policy()
     assert (
@@ -50,3 +51,15 @@ def test_a_setting_changes_its_number_and_nothing_else():
     ]
     assert other == [("turns", 7), ("minutes", 2.0)]
     assert (type(changed.buffer.turns), type(changed.buffer.minutes)) == (int, float)
+
+
+def test_every_row_is_a_field_and_has_the_kind_that_its_field_says():
+    """A row without a field could be set and would never be read."""
+    offenders = [
+        f"{row.concern}.{row.name}"
+        for row in ROWS
+        for group in [getattr(Policy(), row.concern)]
+        if type(row.value).__name__
+        != {item.name: item.type for item in fields(group)}.get(row.name)
+    ]
+    assert offenders == []

@@ -12,7 +12,7 @@ import pytest
 from engram.core import purge
 from engram.core.purge import Traces
 from engram.errors import BadRequestError, ForbiddenError, NotFoundError
-from engram.llm.recording import Recording
+from engram.llm.client import Recording
 from engram.operations.results import RESULTS, schema, schemas
 from engram.testing import Simulation
 from tests.fakes.repository import Repository

@@ -17,8 +17,7 @@ import pytest
 import engram
 from engram import Memory
 from engram.operations import results
-from engram.operations.conversation_results import Hit, Recalled
-from engram.operations.results import RESULTS, schema, schemas, typed
+from engram.operations.results import RESULTS, Hit, Recalled, schema, schemas, typed
 from engram.operations.table import BY_NAME
 from engram.serve import client
 from engram.serve.http import openapi

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram.core import questions
 from engram.core.policy import ReviewPolicy
 from engram.core.records import Fact
+from engram.operations import questions
 from engram.vault.reviews import conflict_note
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

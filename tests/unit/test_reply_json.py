@@ -8,7 +8,7 @@ import time
 import pytest
 
 from engram.errors import ModelError
-from engram.llm.replies.base import parsed
+from engram.llm.replies import parsed
 
 
 # row: A2

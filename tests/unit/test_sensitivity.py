@@ -14,7 +14,8 @@ from engram.core.dedup import Neighbour
 from engram.core.policy import Policy
 from engram.core.records import Fact
 from engram.errors import BadRequestError, ForbiddenError
-from engram.maintenance.passes import MemoryState, PassView, VaultReader, groups
+from engram.maintenance.passes import groups
+from engram.maintenance.passes.view import MemoryState, PassView, VaultReader
 from tests.fakes.openai_server import fact, status
 from tests.fakes.scribe import task_of
 

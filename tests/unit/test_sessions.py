@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from engram.core.policy.sessions import SessionPolicy
+from engram.core.policy import SessionPolicy
 from engram.core.records import FiledTurn, Turn
 from engram.core.sessions import rolling_mark
 from engram.errors import BadRequestError, ConflictError

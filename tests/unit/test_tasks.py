@@ -21,10 +21,16 @@ from engram.errors import ModelError
 from engram.llm import tasks
 from engram.llm.budget import Budget
 from engram.llm.client import Model
-from engram.llm.extraction_prompt import extraction_prompt
 from engram.llm.links import KnownContext
-from engram.llm.prompt_files import sections
-from engram.llm.tasks import EXTRACTOR, SCHEMA, extract, read_facts, span
+from engram.llm.replies import sections
+from engram.llm.tasks import (
+    EXTRACTOR,
+    SCHEMA,
+    extract,
+    extraction_prompt,
+    read_facts,
+    span,
+)
 from tests.fakes.openai_server import fact, facts_from
 from tests.size import examples
 

@@ -2,8 +2,8 @@
 
 It takes the path of an export and returns `Turn`s, oldest first within a conversation,
 or the `ImportedMemory`s of a memory program, and a `Problem` for each fault of the
-text. Start with `read_export`. Each format is one file with a function `read` and one
-row in `IMPORTERS`. Every reader streams at most one conversation at a time, and gives
+text. Start with `read_export`. Each format is one function `(path, zone)`, mostly
+`read` in a file of its own, and one row in `IMPORTERS`. Every reader streams at most one conversation at a time, and gives
 each turn the same id on every import.
 """
 
@@ -20,21 +20,18 @@ from engram.ingest.importers import (
     basic_memory,
     chatgpt,
     claude,
-    claude_memories,
     files,
     jsonl,
-    letta,
     locomo,
     markdown,
-    mcp_memory,
-    mem0,
+    memories,
     obsidian,
     remnic,
     table,
     text_list,
     values,
 )
-from engram.vault.special_files import refuse_special
+from engram.vault.location import refuse_special
 from engram.vault.template import SETTINGS
 
 if TYPE_CHECKING:
@@ -63,10 +60,10 @@ IMPORTERS = (
     Importer("claude", claude.read, claude.MARK),
     Importer("markdown", markdown.read),
     Importer("locomo", locomo.read, locomo.MARK),
-    Importer("mem0", mem0.read, mem0.MARK),
-    Importer("claude-memories", claude_memories.read, claude_memories.MARK),
-    Importer("letta", letta.read, letta.MARKS[0]),
-    Importer("mcp-memory", mcp_memory.read),
+    Importer("mem0", memories.mem0, memories.MEM0_MARK),
+    Importer("claude-memories", memories.claude_memories, memories.CLAUDE_MARK),
+    Importer("letta", memories.letta, memories.LETTA_MARKS[0]),
+    Importer("mcp-memory", memories.mcp_memory),
     Importer("basic-memory", basic_memory.read),
     Importer("remnic", remnic.read),
     Importer("obsidian", obsidian.read),
@@ -77,7 +74,7 @@ KINDS = tuple(importer.kind for importer in IMPORTERS)
 
 _READERS = {importer.kind: importer.read for importer in IMPORTERS}
 _KEYED = {importer.key: importer.read for importer in IMPORTERS if importer.key}
-_KEYED |= dict.fromkeys(letta.MARKS, letta.read)
+_KEYED |= dict.fromkeys(memories.LETTA_MARKS, memories.letta)
 
 
 def read_export(
@@ -108,14 +105,24 @@ def read_export(
             where=str(path),
             fix="Look whether you may read it, and whether it is whole.",
         ) from error
-    return read(path, zone)
+    return _read_on(read, path, zone)
+
+
+def _read_on(
+    read: Reader, path: Path, zone: tzinfo
+) -> Iterator[Turn | ImportedMemory | Problem]:
+    """Yield what a reader yields, and a Problem where the file cannot be read on."""
+    try:
+        yield from read(path, zone)
+    except files.UNREADABLE as error:
+        yield Problem("unreadable", f"cannot read on: {files.reason(error)}", str(path))
 
 
 def _files(path: Path) -> list[Path]:
     """Return the file, or the files of a folder that an importer may read."""
     if not path.is_dir():
         return [path]
-    return [*files.members(path), path / claude_memories.NAME, *markdown.notes(path)]
+    return [*files.members(path), path / memories.CLAUDE_FILE, *markdown.notes(path)]
 
 
 def is_pasted(path: Path) -> bool:
@@ -134,8 +141,8 @@ def _detected(path: Path) -> Reader:
     if is_table and table.has_statements(path):
         return table.read
     if _is_plain_file(path) and (line := _first_line(path)) is not None:
-        is_graph = line.get("type") in mcp_memory.TYPES and "text" not in line
-        return mcp_memory.read if is_graph else jsonl.read
+        is_graph = line.get("type") in memories.MCP_TYPES and "text" not in line
+        return memories.mcp_memory if is_graph else jsonl.read
 
     with closing(files.texts(path)) as texts:
         elements = (item for name, text in texts for item in files.elements(text, name))
@@ -151,8 +158,8 @@ def _detected_folder(path: Path) -> Reader:
             fix="What is in it is remembered already; to work with it name it with"
             " --vault.",
         )
-    if (path / claude_memories.NAME).exists():
-        return claude_memories.read
+    if (path / memories.CLAUDE_FILE).exists():
+        return memories.claude_memories
     if remnic.is_folder(path):
         return remnic.read
     if note := next(markdown.notes(path), None):
@@ -181,8 +188,9 @@ def _reader_of(path: Path, first: Any) -> Reader:
     for key, read in _KEYED.items():
         if key in first:
             return read
-    if any(mem0.MARK in values.as_object(row) for row in mem0.wrapped(first)):
-        return mem0.read
+    rows = memories.mem0_list(first) or ()
+    if any(memories.MEM0_MARK in values.as_object(row) for row in rows):
+        return memories.mem0
     if _is_plain_file(path) and values.first(first, jsonl.TEXT_KEYS) is not None:
         return jsonl.read_whole
     keys = ", ".join(sorted(first)[:8]) or "none"
@@ -210,4 +218,4 @@ def _first_line(path: Path) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     is_whole = not isinstance(value, dict) or not _KEYED.keys().isdisjoint(value)
-    return None if is_whole or mem0.wrapped(value) else value
+    return None if is_whole or memories.mem0_list(value) else value

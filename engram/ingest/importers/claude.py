@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engram.ingest.importers import claude_memories, files, values
+from engram.ingest.importers import files, memories, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,8 @@ def read(path: Path, zone: tzinfo) -> Iterator[Turn | ImportedMemory | Problem]:
     Memories in the export, if there are any, follow the conversations.
     """
     yield from files.conversations(path, zone, _conversation)
-    if path.suffix.lower() == ".zip" or (path / claude_memories.NAME).exists():
-        yield from claude_memories.read(path, zone)
+    if path.suffix.lower() == ".zip" or (path / memories.CLAUDE_FILE).exists():
+        yield from memories.claude_memories(path, zone)
 
 
 def _conversation(

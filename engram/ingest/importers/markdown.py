@@ -100,7 +100,7 @@ def _blocks(body: str) -> Iterator[str]:
         fence = _fence_after(line, fence)
         if line.strip() or fence:
             block.append(line.rstrip())
-        elif _has_text(block):
+        elif any(line and not line.startswith("#") for line in block):
             yield "\n".join(block)
             block = []
         elif block:
@@ -117,7 +117,3 @@ def _fence_after(line: str, fence: str) -> str:
     if fence and mark[1].startswith(fence):
         return ""
     return fence or mark[1]
-
-
-def _has_text(block: list[str]) -> bool:
-    return any(line and not line.startswith("#") for line in block)

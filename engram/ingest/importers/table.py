@@ -6,7 +6,7 @@ import csv
 from typing import TYPE_CHECKING
 
 from engram.core.records import ImportedMemory, Problem
-from engram.ingest.importers import files, memories, values
+from engram.ingest.importers import memories, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,9 +53,6 @@ def read(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
                 yield _memory(row, zone, str(path), rows.line_num)
     except csv.Error as error:
         yield Problem("not-csv", str(error), str(path))
-    except files.UNREADABLE as error:
-        message = f"cannot read on: {files.reason(error)}"
-        yield Problem("unreadable", message, str(path))
 
 
 def _memory(

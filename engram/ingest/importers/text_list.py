@@ -9,13 +9,14 @@ import re
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from engram.core.records import ImportedMemory, Problem
-from engram.ingest.importers import files, memories
+from engram.ingest.importers import memories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import tzinfo
     from pathlib import Path
+
+    from engram.core.records import ImportedMemory, Problem
 
 SUFFIXES = frozenset(("", ".txt", ".text"))
 _LOOKED_AT = 200
@@ -62,17 +63,13 @@ def _is_wrapped(lines: Sequence[str]) -> bool:
 
 def read(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
     """Yield each line as a memory; blank lines and headings are left out."""
-    try:
-        with path.open(encoding="utf-8-sig", errors="replace") as stream:
-            for number, line in enumerate(stream, 1):
-                if line.lstrip().startswith(("#", "```")):
-                    continue
-                words = memories.without_bullet(line)
-                when, text = memories.dated(words, zone)
-                if text.strip():
-                    yield memories.memory(
-                        "text-list", text, name=str(path), when=when, line=number
-                    )
-    except files.UNREADABLE as error:
-        message = f"cannot read on: {files.reason(error)}"
-        yield Problem("unreadable", message, str(path))
+    with path.open(encoding="utf-8-sig", errors="replace") as stream:
+        for number, line in enumerate(stream, 1):
+            if line.lstrip().startswith(("#", "```")):
+                continue
+            words = memories.without_bullet(line)
+            when, text = memories.dated(words, zone)
+            if text.strip():
+                yield memories.memory(
+                    "text-list", text, name=str(path), when=when, line=number
+                )

@@ -10,7 +10,6 @@ from engram.core.actions import Eligibility, propose
 from engram.core.entities import entity_ref
 from engram.core.language.words import words
 from engram.core.records import BlockEdit, Edge, Fact, Line
-from engram.maintenance.passes import Finding, NewEdge
 from engram.maintenance.passes.generated_text import (
     by_weight,
     link_name,
@@ -18,13 +17,14 @@ from engram.maintenance.passes.generated_text import (
     numbered,
     question_of,
 )
+from engram.maintenance.passes.view import Finding, NewEdge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.records import Entity
-    from engram.maintenance.passes import MemoryState, PassView, Step
+    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 
 def bridges(view: PassView, now: datetime) -> list[Step]:
@@ -141,7 +141,6 @@ def _unrelated_pairs(
 
 
 def _share_memory(some: Iterable[MemoryState], others: Iterable[MemoryState]) -> bool:
-    """Return whether two entities have a memory in common."""
     ids = {one.fact.id for one in some}
     return any(one.fact.id in ids for one in others)
 
@@ -161,7 +160,6 @@ def _shared_terms(terms: Mapping[str, set[int]], most: int) -> Counter[tuple[str
 
 
 def _is_related(view: PassView, one: str, other: str) -> bool:
-    """Return whether one of two entity notes lists a relation to the other."""
     first, second = view.entities[one], view.entities[other]
     return any(one.name == second.name for one in first.relations) or any(
         one.name == first.name for one in second.relations

@@ -21,14 +21,14 @@ from engram.core.reading import with_named_dates
 from engram.core.records import BlockEdit, Line
 from engram.core.text import normalise
 from engram.core.user_facts import Owner, attribute_of
-from engram.maintenance.passes import FileWrite, ModelQuestion
+from engram.maintenance.passes.view import FileWrite, ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.records import Fact, Page
-    from engram.maintenance.passes import MemoryState, PassView, Step
+    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 STATE = "state/portraits.json"
 
@@ -62,13 +62,8 @@ def memories_by_entity(view: PassView, now: datetime) -> dict[str, list[MemorySt
         memories_by_entity,
         lambda: _group_by_entity(view, public_memories(view, now)),
         view.memories,
-        _name_table(view),
+        {path: (one.name, one.aliases) for path, one in view.entities.items()},
     )
-
-
-def _name_table(view: PassView) -> dict[str, tuple[object, ...]]:
-    """Return the name and aliases of each entity, by the path of its note."""
-    return {path: (one.name, one.aliases) for path, one in view.entities.items()}
 
 
 def entity_names(view: PassView) -> EntityNames:

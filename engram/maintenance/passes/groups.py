@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from engram.core import dedup, trust
 from engram.core.records import HIGH
-from engram.maintenance.passes import Finding, ModelQuestion
+from engram.maintenance.passes.view import Finding, ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from engram.core.dedup import Neighbour
-    from engram.maintenance.passes import Answer, MemoryState, PassView
+    from engram.maintenance.passes.view import Answer, MemoryState, PassView
 
 _UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
 _BREAKS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
@@ -143,7 +143,6 @@ def pairs(
 
 
 def _age_key(one: MemoryState) -> tuple[float, str]:
-    """Return the sort key by time, oldest first."""
     at = one.fact.valid_from or one.fact.created
     return (at.timestamp() if at else 0.0, one.fact.id)
 

@@ -23,7 +23,6 @@ from engram.core.forgetting import Utterance
 from engram.core.records import Edit, Fact, Usage
 from engram.core.sessions import curation_state
 from engram.core.text import content_hash, ulid
-from engram.maintenance.passes import ChangeGroup, FileWrite, Finding, NewMemory
 from engram.maintenance.passes.generated_text import (
     by_date,
     entity_names,
@@ -41,13 +40,14 @@ from engram.maintenance.passes.groups import (
     seeds,
 )
 from engram.maintenance.passes.lifecycle import archive_move
+from engram.maintenance.passes.view import ChangeGroup, FileWrite, Finding, NewMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.drift import DriftFinding
-    from engram.maintenance.passes import Answer, MemoryState, PassView, Step
+    from engram.maintenance.passes.view import Answer, MemoryState, PassView, Step
 
 PROBED = "state/probed.json"
 ACTIONS = "state/memory-actions.jsonl"
@@ -261,7 +261,6 @@ def _is_faded(view: PassView, one: MemoryState, now: datetime, *, old: bool) -> 
 
 
 def _is_old(view: PassView, one: MemoryState, now: datetime) -> bool:
-    """Return whether a memory has been fading for long."""
     begun = lifecycle.fading_start(one.fact, one.usage) or now
     return now - begun > timedelta(days=view.policy.insight.ripe_days)
 

@@ -1,7 +1,8 @@
-"""Passes without a model: promotion, expiry, archive, topics, edges and logs.
+"""Passes without a model: promotion, expiry, archive, vectors, topics, edges, logs.
 
-(Rows C16–C20, D7, D9.) `core/lifecycle` decides; a pass turns the decision into a
-change of a note, with its reason.
+(Rows C16–C20, C29, D7, D9, D12.) `core/lifecycle` decides; a pass turns the decision
+into a change of a note, with its reason. The tier and the precision of a vector are in
+no note and hide no memory: a vector with fewer bits is compared like any other.
 """
 
 from __future__ import annotations
@@ -9,24 +10,26 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from heapq import nsmallest
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from engram.core import graph, jsonl, lifecycle
+from engram.core import decay, graph, jsonl, lifecycle
 from engram.core.actions import CREATION_ACTIONS
 from engram.core.records import BlockEdit, Edit, Move
-from engram.maintenance.passes import TRASH, EdgeUpdate, FileWrite
+from engram.maintenance.passes.view import TRASH, EdgeUpdate, FileWrite, VectorPrecision
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from datetime import tzinfo
 
     from engram.core.policy import LinkPolicy
-    from engram.core.records import Edge, Fact
-    from engram.maintenance.passes import MemoryState, Pass, PassView, Step
+    from engram.core.records import Edge, Fact, VectorStorage
+    from engram.maintenance.passes.view import MemoryState, Pass, PassView, Step
+
 
 TOPICS = "state/topics.json"
 _GENERATED = frozenset(
@@ -232,7 +235,12 @@ def topics(view: PassView, now: datetime) -> list[Step]:
     if known == listed or (not listed and not before):
         return []
     text = json.dumps(
-        {"topics": listed, "updatedAt": _stamp(now)}, ensure_ascii=False, indent=1
+        {
+            "topics": listed,
+            "updatedAt": now.astimezone(UTC).isoformat(timespec="seconds"),
+        },
+        ensure_ascii=False,
+        indent=1,
     )
     return [FileWrite(TOPICS, f"{text}\n".encode(), f"{len(listed)} terms")]
 
@@ -340,5 +348,43 @@ def _stays_in_log(row: Mapping[str, Any], known: Collection[str]) -> bool:
     )
 
 
-def _stamp(now: datetime) -> str:
-    return now.astimezone(UTC).isoformat(timespec="seconds")
+def tier(view: PassView, now: datetime) -> list[Step]:
+    """Move vectors of rarely used memories to the cold tier, and back (`C29`)."""
+    changed: dict[str, VectorStorage] = {}
+    for one, stored in _with_vectors(view):
+        inputs = decay.heat_inputs(one.fact, one.usage, now, view.policy)
+        if move := lifecycle.tier_move(
+            one.fact, one.usage, stored.tier, inputs, now, view.policy
+        ):
+            changed[one.fact.id] = replace(stored, tier=move[0])
+    return _step(changed, Counter(f"turn {one.tier}" for one in changed.values()))
+
+
+def precision(view: PassView, now: datetime) -> list[Step]:
+    """Set the bits of each vector by the retention of its memory (rows C29, D12).
+
+    A cold vector has 8 bits at most.
+    """
+    changed: dict[str, VectorStorage] = {}
+    for one, stored in _with_vectors(view):
+        retention = view.vitals(one, now).retention
+        bits = lifecycle.vector_bits(retention, stored.tier, view.policy)
+        if bits != stored.bits:
+            changed[one.fact.id] = replace(stored, bits=bits)
+    return _step(changed, Counter(f"in {one.bits} bits" for one in changed.values()))
+
+
+def _with_vectors(view: PassView) -> Iterator[tuple[MemoryState, VectorStorage]]:
+    for name, stored in view.stored.items():
+        if name in view.memories:
+            yield view.memories[name], stored
+
+
+def _step(
+    changed: Mapping[str, VectorStorage], counts: Mapping[str, int]
+) -> list[Step]:
+    """Return the step that changes vectors, with the counts as its reason."""
+    if not changed:
+        return []
+    why = ", ".join(f"{counts[what]} {what}" for what in sorted(counts))
+    return [VectorPrecision(changed, why)]

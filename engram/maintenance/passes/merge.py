@@ -26,7 +26,6 @@ from engram.core.dedup import (
 from engram.core.records import Edit
 from engram.core.text import content_hash
 from engram.core.todos import EXPIRED, FULFILLED, HABIT
-from engram.maintenance.passes import FOREIGN, ChangeGroup, FileWrite, Finding, NewCase
 from engram.maintenance.passes.groups import (
     Pair,
     belongs_to_user,
@@ -39,6 +38,13 @@ from engram.maintenance.passes.groups import (
     pairs,
     seeds,
 )
+from engram.maintenance.passes.view import (
+    FOREIGN,
+    ChangeGroup,
+    FileWrite,
+    Finding,
+    NewCase,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,7 +52,7 @@ if TYPE_CHECKING:
 
     from engram.core.dedup import Effect
     from engram.core.records import Fact
-    from engram.maintenance.passes import MemoryState, PassView, Step
+    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 _SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
 
@@ -194,7 +200,6 @@ def _near_doubles(view: PassView, winner: MemoryState) -> dict[str, MemoryState]
 
 
 def _may_supersede(winner: MemoryState, loser: MemoryState, *, equal: bool) -> bool:
-    """Return whether a memory may be superseded by one with the same statement."""
     if loser.fact.id == winner.fact.id or _differ_in_time(winner.fact, loser.fact):
         return False
     return not belongs_to_user(loser) or (equal and _is_open(winner, loser))

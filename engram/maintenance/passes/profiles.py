@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import ProfilePolicy
     from engram.core.records import Page
-    from engram.maintenance.passes import MemoryState, PassView, Step
+    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 PROFILE, IDENTITY = "profile.md", "IDENTITY.md"
 
@@ -120,7 +120,6 @@ def identity(view: PassView, now: datetime) -> list[Step]:
 
 
 def _dated_line(view: PassView, one: MemoryState) -> Line:
-    """Return a memory as a line that begins with its date."""
     text = f"{local_date(view, one.fact.created)}: {line_of(view, one.fact).text}"
     return Line(text, (link_name(one.fact),))
 
@@ -169,7 +168,6 @@ def _wishes(view: PassView, now: datetime) -> list[MemoryState]:
 
 
 def _about_user(view: PassView, now: datetime) -> list[MemoryState]:
-    """Return the lasting memories about the user, oldest first."""
     return [
         one
         for one in public_memories(view, now)
@@ -204,7 +202,6 @@ def _covered(
 def _not_carried(
     memories: Sequence[MemoryState], lines: Sequence[Line]
 ) -> list[MemoryState]:
-    """Return the memories that support none of the lines."""
     carried = {name for one in lines for name in one.sources}
     return [one for one in memories if link_name(one.fact) not in carried]
 
@@ -296,11 +293,9 @@ def _digest(one: Line) -> str:
 
 
 def _chars(one: Line) -> int:
-    """Return the number of characters of a line in a note."""
     return len(one.text) + sum(len(name) + _LINK_CHARS for name in one.sources) + 3
 
 
 def _bytes(one: Line) -> int:
-    """Return the number of bytes of a line in a note."""
     links = sum(len(name.encode()) + _LINK_CHARS for name in one.sources)
     return len(one.text.encode()) + links + 3

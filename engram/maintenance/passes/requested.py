@@ -13,17 +13,17 @@ from engram.core import trust
 from engram.core.dedup import SAYS_THE_SAME
 from engram.core.records import Fact
 from engram.core.text import content_hash, ulid
-from engram.maintenance.passes import Finding, NewMemory
 from engram.maintenance.passes.entities import retired_steps, united_steps
 from engram.maintenance.passes.groups import dropped, model_question, numbered
 from engram.maintenance.passes.merge import merged_memories
+from engram.maintenance.passes.view import Finding, NewMemory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from engram.core.records import Entity
-    from engram.maintenance.passes import MemoryState, Pass, PassView, Step
+    from engram.maintenance.passes.view import MemoryState, Pass, PassView, Step
 
 MOST_SOURCES = 40
 """Maximum number of memories from which one note is concluded."""

@@ -47,21 +47,21 @@ from engram.core.sessions import (
 from engram.core.text import ulid
 from engram.core.todos import is_open, is_past, is_past_plan
 from engram.core.trust import DERIVED_ORIGINS, said_by_user
-from engram.maintenance.passes import FileWrite, ModelQuestion, Step
 from engram.maintenance.passes.generated_text import (
     attributes,
     entity_names,
 )
 from engram.maintenance.passes.groups import dropped
+from engram.maintenance.passes.view import FileWrite, ModelQuestion, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.policy.sessions import SessionPolicy
+    from engram.core.policy import SessionPolicy
     from engram.core.records import Fact, FiledTurn
     from engram.core.sessions import SessionView
-    from engram.maintenance.passes import Answer, MemoryState, PassView
+    from engram.maintenance.passes.view import Answer, MemoryState, PassView
 
 SECTIONS = {
     "profile": "Profile",
@@ -438,7 +438,6 @@ def _block_edit(
 
 
 def _due_sessions(view: PassView, now: datetime, what: str) -> list[SessionView]:
-    """Return the conversations that are due for this kind of summary."""
     minutes = view.policy.buffer.session_gap_minutes
     return [
         t
@@ -448,7 +447,6 @@ def _due_sessions(view: PassView, now: datetime, what: str) -> list[SessionView]
 
 
 def _transcript(sentences: Iterable[tuple[Any, str]]) -> str:
-    """Return sentences, each with its speaker, on one line."""
     spoken = (f"{speaker_name(turn)}: {text}" for turn, text in sentences)
     return escape(" ".join(spoken))
 
@@ -514,7 +512,6 @@ def _episode(
     text: str,
     view: PassView,
 ) -> Create:
-    """Return the note of an episode."""
     last = turns[-1].turn.occurred_at.astimezone(view.zone)
     keys = {
         "id": ulid(last, f"episode:{talk.stem}:{number}"),
@@ -601,7 +598,6 @@ def _plain_lines(text: str) -> list[str]:
 
 
 def _without_forgotten(view: PassView, lines: Iterable[str]) -> list[str]:
-    """Return the lines without forgotten statements."""
     return [
         kept for line in lines if (kept := view.forgotten.visible(line, Utterance()))
     ]
@@ -614,7 +610,6 @@ def _task(fact: Fact, number: int) -> str:
 
 
 def _is_listed(item: str, texts: Iterable[str]) -> bool:
-    """Return whether all words of a line are in one of the texts."""
     item_words = {*words(item)}
     return any(
         escape(shorten(text, len(item))) == item

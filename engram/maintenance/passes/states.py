@@ -15,8 +15,8 @@ from engram.core import changes
 from engram.core.language.states import states
 from engram.core.records import Edit
 from engram.core.text import normalise
-from engram.maintenance.passes import ChangeGroup, NewCase
 from engram.maintenance.passes.groups import seeds
+from engram.maintenance.passes.view import ChangeGroup, NewCase
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.core.changes import EndedFact
     from engram.core.language.states import State
     from engram.core.records import Fact
-    from engram.maintenance.passes import MemoryState, PassView, Step
+    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 _DAY = len("2027-01-31")
 """Matches the day at the beginning of the key of a turn."""

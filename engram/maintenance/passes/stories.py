@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import ProfilePolicy
     from engram.core.records import Entity, Fact
-    from engram.maintenance.passes import MemoryState, PassView, Step
+    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 SUFFIX = "-story.md"
 _SLUG_BYTES = 60
@@ -162,7 +162,6 @@ def _periods(
 
 
 def _is_story(view: PassView, period: Sequence[MemoryState]) -> bool:
-    """Return whether a period has enough conversations on enough days."""
     policy = view.policy.portraits
     days = {local_date(view, one.fact.created) for one in period}
     sources = {one.fact.source.partition("#")[0] or one.fact.id for one in period}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.records import Fact, FiledTurn
-    from engram.maintenance.passes import PassView, Step
+    from engram.maintenance.passes.view import PassView, Step
 
 _TICKED = re.compile(
     r"^- \[[xX]\] .*\[\[([^\[\]|#]+)(?:\|\d+)?\]\][ \t]*$", re.MULTILINE
@@ -61,7 +61,6 @@ def promises(view: PassView, now: datetime) -> list[Step]:
 
 
 def _as_habit(fact: Fact, filed: FiledTurn) -> Edit:
-    """Return the edit that turns a promise into a habit."""
     keys = {"category": PLAIN, "tags": [*fact.tags, todos.HABIT]}
     why = f"done repeatedly, as stated in {filed.key}"
     return Edit(fact.path, fact.sha, keys, why)

@@ -1,7 +1,12 @@
-"""The view of the vault for a pass, with the planned steps of earlier passes."""
+"""The view of the vault for a pass, with the planned steps of earlier passes.
+
+Also the steps that a pass may return: changes of files, questions and findings.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -10,18 +15,227 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.core import decay, dedup, lifecycle
 from engram.core.forgetting import TombstoneSet
-from engram.core.records import Edge, Entity, Fact, Page, Usage, VectorStorage
-from engram.maintenance.passes.steps import Answer, Step
-from engram.maintenance.passes.term_counts import TermCache, TermCounts
+from engram.core.language.words import content, language, words
+from engram.core.records import (
+    BlockEdit,
+    Change,
+    Edge,
+    Edit,
+    Entity,
+    Fact,
+    Move,
+    Page,
+    Usage,
+    VectorStorage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from datetime import datetime, tzinfo
 
+    from engram.core.actions import Proposal
     from engram.core.dedup import Neighbour
     from engram.core.policy import Policy
     from engram.core.records import Vitals
     from engram.core.sessions import SessionView
+
+
+TRASH = ".trash"
+"""The folder of removed notes, which only `engram purge --trash` empties."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileWrite:
+    """Replace the content of a file that is not a note; None deletes it."""
+
+    path: str
+    content: bytes | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeUpdate:
+    """Replace an edge of the graph, with its confidence as of now."""
+
+    edge: Edge
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewEdge:
+    """Add an edge to the graph."""
+
+    edge: Edge
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelQuestion:
+    """Ask a model: the prompt file `task`, its material as JSON, and the reason.
+
+    A pass asks if its view has no answer. The question is answered and the run is
+    planned again. Equal questions share one answer, so that a second run asks nothing
+    and changes nothing.
+    """
+
+    task: str
+    material: str
+    why: str
+
+    @property
+    def key(self) -> str:
+        """The key of the answer, equal for equal questions."""
+        return hashlib.sha256(f"{self.task}\n{self.material}".encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """Create a memory concluded from others; `fact` has no path yet.
+
+    `by` is the pass, for its limit; `usage` is the first usage of the memory.
+    """
+
+    fact: Fact
+    why: str
+    by: str
+    usage: Usage = Usage()  # noqa: RUF009
+
+
+@dataclass(frozen=True, slots=True)
+class NewCase:
+    """Ask a user which of two memories is true (`X9`), once for each pair."""
+
+    new: Fact
+    old: Fact
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Report something about a memory without a change.
+
+    `refused` is the proposal that the rules of actions rejected, if any.
+    """
+
+    memory: str
+    path: str
+    why: str
+    refused: Proposal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeGroup:
+    """Make changes together or not at all, new notes first.
+
+    So no memory is archived before its replacement is written. A group that would end a
+    protected memory has to `ask`: it is made only after approval (law 12).
+    """
+
+    steps: tuple[Edit | Move | NewMemory, ...]
+    ask: bool = False
+
+
+Answer = Mapping[str, Any]
+"""The validated answer to a `ModelQuestion`; empty if it contains nothing useful."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPrecision:
+    """Change the precision and tier of vectors, by the id of the memory."""
+
+    stored: Mapping[str, VectorStorage]
+    why: str
+
+
+Step = (
+    Change
+    | BlockEdit
+    | FileWrite
+    | EdgeUpdate
+    | NewEdge
+    | VectorPrecision
+    | ModelQuestion
+    | NewMemory
+    | NewCase
+    | Finding
+    | ChangeGroup
+)
+
+
+_MOST_IGNORED_LETTERS = 2
+"""Terms with this number of letters or fewer are not compared."""
+
+
+class TermCounts:
+    """The frequency of each term, and the number of active memories that contain it.
+
+    The counts are updated from the memories that changed.
+    """
+
+    def __init__(self) -> None:
+        self.counts = Counter[str]()
+        self.spread = Counter[str]()
+        self._counted: set[int] = set()
+
+    @property
+    def memories(self) -> int:
+        """The number of memories counted."""
+        return len(self._counted)
+
+    def follow(self, facts: Iterable[Fact]) -> None:
+        """Update the counts to the active ones of `facts`, which are all memories."""
+        by_key = {hash((fact.id, fact.text)): fact for fact in facts}
+        active = {key for key, fact in by_key.items() if fact.status == "active"}
+        # the text of a deleted memory is unknown, so its terms cannot be subtracted
+        if not self._counted <= by_key.keys():
+            self.counts.clear()
+            self.spread.clear()
+            self._counted.clear()
+        for key in active - self._counted:
+            terms = _terms(by_key[key].text)
+            self.counts.update(terms)
+            self.spread.update(set(terms))
+        for key in self._counted - active:
+            terms = _terms(by_key[key].text)
+            _subtract(self.counts, terms)
+            _subtract(self.spread, set(terms))
+        self._counted = active
+
+
+class TermCache:
+    """The terms of each memory with three letters or more, as hashes.
+
+    They are compared, never displayed.
+    """
+
+    def __init__(self) -> None:
+        self._cache: dict[int, array[int]] = {}
+
+    def terms_by_id(self, facts: Iterable[Fact]) -> dict[str, array[int]]:
+        """Return the terms of each of `facts` by id; drop the terms of other facts."""
+        by_key = {hash((fact.id, fact.text)): fact for fact in facts}
+        self._cache = {
+            key: self._cache.get(key) or _hashes(fact.text)
+            for key, fact in by_key.items()
+        }
+        return {fact.id: self._cache[key] for key, fact in by_key.items()}
+
+
+def _hashes(text: str) -> array[int]:
+    terms = (term for term in _terms(text) if len(term) > _MOST_IGNORED_LETTERS)
+    return array("q", {hash(term) for term in terms})
+
+
+def _terms(text: str) -> list[str]:
+    parts = words(text)
+    return content(parts, language(parts))
+
+
+def _subtract(counter: Counter[str], terms: Iterable[str]) -> None:
+    counter.subtract(terms)
+    for term in terms:
+        if not counter[term]:
+            del counter[term]
 
 
 T = TypeVar("T")
@@ -229,7 +443,7 @@ class PassView:
         return sorted({*self.reader.pages(folder), *self._added(folder)})
 
     def _added(self, folder: str) -> set[str]:
-        return {path for path in self.amended if _folder(path) == folder}
+        return {path for path in self.amended if path.rpartition("/")[0] == folder}
 
     def active(self) -> Sequence[MemoryState]:
         """Return the active memories."""
@@ -347,10 +561,6 @@ def _reread(
 
 def _edge_key(edge: Edge) -> tuple[object, ...]:
     return edge.type, edge.source, edge.target, edge.label, edge.valid_from
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0]
 
 
 Pass = Callable[[PassView, "datetime"], list[Step]]

@@ -20,7 +20,7 @@ from engram.config import OPENAI_URL
 from engram.errors import ConflictError, NotFoundError
 from engram.serve import socket_client
 from engram.vault import disk
-from engram.vault.special_files import refuse_special
+from engram.vault.location import refuse_special
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
-    from engram.operations.operation import Operation, Param
+    from engram.operations.table import Operation, Param
     from engram.serve import completion, connection
 
 UNHEALTHY = 1

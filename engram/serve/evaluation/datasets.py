@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from engram.core.records import Problem, Turn
 from engram.errors import BadRequestError, NotFoundError
 from engram.ingest.importers import files, jsonl, locomo, values
-from engram.vault.special_files import refuse_special
+from engram.vault.location import refuse_special
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

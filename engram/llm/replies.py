@@ -1,4 +1,8 @@
-"""Fields for the output of models, lists that drop invalid items, closed schemas."""
+"""Prompts and replies: the texts of prompt files, closed schemas, and their readers.
+
+A list of a reply drops its invalid items, and counts them. A quote is found in the text
+that it repeats (row X17).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,9 @@ import math
 import re
 from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from importlib.resources import files
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
+from unicodedata import category
 
 from pydantic import (
     BaseModel,
@@ -21,11 +27,51 @@ from pydantic import (
     WrapValidator,
 )
 
+from engram.core.categories import CATEGORIES
+from engram.core.dedup import RelationKind
+from engram.core.entities import LIFETIMES
+from engram.core.records import ENTITY_TYPES, SORTS
 from engram.errors import ModelError
-from engram.llm.prompt_files import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+_BREAKS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
+
+
+@cache
+def sections(name: str) -> Mapping[str, str]:
+    """Return the texts of the prompt file `name`, by their headings `# heading`."""
+    raw = (
+        files("engram.llm")
+        .joinpath("prompts", f"{name}.md")
+        .read_text(encoding="utf-8")
+    )
+    parts = re.split(r"^# (\w+)\n", raw, flags=re.MULTILINE)
+    return {
+        heading: part.strip()
+        for heading, part in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def quoted(text: str) -> str:
+    """Return `text` as a JSON string on one line, which its content cannot end."""
+    return json.dumps(text, ensure_ascii=False).translate(_BREAKS)
+
+
+def one_line(value: object) -> str:
+    """Return a text on one line, without control characters and lone surrogates.
+
+    '' for a value that is no text.
+    """
+    if not isinstance(value, str):
+        return ""
+    clean = value.encode("utf-8", "ignore").decode("utf-8")
+    return " ".join(
+        "".join(" " if category(char) == "Cc" else char for char in clean).split()
+    )
+
 
 MALFORMED = "malformed"
 """The reason for dropping an item of another form."""
@@ -175,7 +221,9 @@ def parsed(reply: str) -> dict[str, Any]:
         try:
             body = json.loads(reply)
         except ValueError:
-            body = json.loads(_without_last_commas(reply))
+            body = json.loads(
+                _STRING_OR_LAST_COMMA.sub(lambda match: match["string"] or "", reply)
+            )
     except RecursionError:
         raise ModelError("The answer is not JSON (nested too deep)", fix=_FIX) from None
     except ValueError as error:
@@ -184,11 +232,6 @@ def parsed(reply: str) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise ModelError("The answer is not a JSON object", fix=_FIX)
     return body
-
-
-def _without_last_commas(text: str) -> str:
-    """Return JSON without the commas before a closing bracket, outside of strings."""
-    return _STRING_OR_LAST_COMMA.sub(lambda match: match["string"] or "", text)
 
 
 def read(form: type[Form], body: object) -> tuple[Form, Counter[str]]:
@@ -279,3 +322,233 @@ def word_of(known: Sequence[str]) -> BeforeValidator:
 def listed(known: Sequence[str]) -> Any:
     """Return the part of a schema that lists these words."""
     return Field(json_schema_extra={"enum": list(known)})
+
+
+LINKS = ("replaces", "ends", "same", "supports")
+"""The keys of a fact that name known facts."""
+
+Category = Annotated[SoftText, listed(CATEGORIES)]
+Lifetime = Annotated[str, word_of(LIFETIMES), listed(LIFETIMES)]
+Sort = Annotated[str, word_of(SORTS), listed(SORTS)]
+EntityType = Annotated[SoftText, listed(ENTITY_TYPES)]
+
+
+class FactReply(ReplyModel):
+    """One fact; its quote comes first, so that the model states what it quoted."""
+
+    turn: SoftText = ""
+    quote: SoftText = ""
+    text: Text
+    category: Category = ""
+    sort: Sort = ""
+    confidence: Share = None
+    importance: Share = None
+    about: Lines = ()
+    attribute: SoftText = ""
+    value: SoftText = ""
+    tags: Lines = ()
+    when_words: SoftText = ""
+    when: SoftText = ""
+    until: SoftText = ""
+    lifetime: Lifetime = ""
+    replaces: Numbers = ()
+    ends: Numbers = ()
+    same: Number = None
+    supports: Numbers = ()
+
+
+class EndReply(ReplyModel):
+    """A known fact that ended, without a new fact to replace it."""
+
+    n: Numbers = ()
+    quote: SoftText = ""
+
+
+class EntityReply(ReplyModel):
+    """A name with its type."""
+
+    name: SoftText = ""
+    type: EntityType = ""
+
+
+class RelationReply(ReplyModel):
+    """The relation of the object to the subject, present or former."""
+
+    turn: SoftText = ""
+    quote: SoftText = ""
+    subject: SoftText = ""
+    relation: SoftText = ""
+    object: SoftText = ""
+    since: SoftText = ""
+    until: SoftText = ""
+    beside: Flag = False
+    attitude: Number = None
+    proximity: Number = None
+    ended: Flag = False
+
+
+class ExtractionReply(ReplyModel):
+    """The whole reply."""
+
+    facts: Items[FactReply]
+    entities: OptionalItems[EntityReply] = Field(default=[])
+    relations: OptionalItems[RelationReply] = Field(default=[])
+    ended: OptionalItems[EndReply] = Field(default=[])
+
+
+RELATIONS: tuple[RelationKind, ...] = get_args(RelationKind)
+Relation = Annotated[SoftText, listed(RELATIONS)]
+
+
+class JudgeReply(ReplyModel):
+    """The relation of a new statement to the known one with this number."""
+
+    relation: Relation = ""
+    index: Number = None
+
+
+class PairVerdict(ReplyModel):
+    """The relation of two statements, and its certainty, 0 to 1."""
+
+    pair: Whole = None
+    relation: Relation = ""
+    confidence: Share = None
+
+
+class VerdictsReply(ReplyModel):
+    """A verdict on each pair."""
+
+    verdicts: Items[PairVerdict]
+
+
+class ConclusionReply(ReplyModel):
+    """One sentence, and the numbers of the memories behind it."""
+
+    text: Text
+    sources: Sources = Field(alias="from")
+
+
+class InsightsReply(ReplyModel):
+    """Several conclusions."""
+
+    insights: Items[ConclusionReply]
+
+
+class OutdatedReply(ReplyModel):
+    """A memory that no longer holds, and the words that are the evidence."""
+
+    memory: Whole = None
+    quote: SoftText = ""
+
+
+class ProbeReply(ReplyModel):
+    """The memories that no longer hold."""
+
+    invalid: Items[OutdatedReply]
+
+
+class SentenceReply(ReplyModel):
+    """A sentence and the numbers of its statements.
+
+    The numbers come first, so that a model writes only what those statements contain.
+    """
+
+    facts: Sources = ()
+    text: SoftText = ""
+
+
+class SentencesReply(ReplyModel):
+    """Several sentences."""
+
+    sentences: Items[SentenceReply]
+
+
+class RelatedSentence(SentenceReply):
+    """A sentence on the relation with this number."""
+
+    relation: Number = None
+
+
+class RelatedReply(ReplyModel):
+    """A sentence for each relation."""
+
+    sentences: Items[RelatedSentence]
+
+
+class NamedReply(ReplyModel):
+    """The names in the statement with this number."""
+
+    n: Whole = None
+    names: Lines = ()
+
+
+class SubjectsReply(ReplyModel):
+    """The names in several statements."""
+
+    facts: Items[NamedReply]
+
+
+class BridgeReply(ReplyModel):
+    """The connection of two entities, and the statements that show it."""
+
+    connected: bool
+    facts: Sources = ()
+    how: SoftText = ""
+
+
+class SummaryReply(ReplyModel):
+    """A summary in prose."""
+
+    summary: Text
+
+
+class SessionReply(ReplyModel):
+    """The summary of a conversation that is over."""
+
+    one_liner: Text = ""
+    tone: Text = ""
+    what_mattered: TextList = ()
+    open_loops: TextList = ()
+    commitments: TextList = ()
+    people: TextList = ()
+    episodes: TextList = ()
+
+
+class SpineReply(ReplyModel):
+    """The parts of the persona summary."""
+
+    profile: TextList = ()
+    projects: TextList = ()
+    people: TextList = ()
+    open_loops: TextList = ()
+
+
+_PLAIN = str.maketrans("‘’‚‛“”„‟«»–—‐‑−", '\'\'\'\'""""""-----')
+
+
+def span(text: str, quote: str) -> str:
+    """Return the part of `text` that `quote` repeats, or '' (X17).
+
+    Case, blanks, the kind of quotation mark or dash, and marks around the whole quote
+    do not matter: `"i LIKE tea…"` finds `I like tea` in `Well, I like tea`.
+    """
+    folded, places = _folded(text)
+    folded_quote = _folded(quote)[0].strip()
+    for needle in (folded_quote, folded_quote.strip(" \"'.…")):
+        at = folded.find(needle) if any(map(str.isalnum, needle)) else -1
+        if at >= 0:
+            return text[places[at] : places[at + len(needle) - 1] + 1]
+    return ""
+
+
+def _folded(text: str) -> tuple[str, list[int]]:
+    """Return `text` folded for comparison, and each character's position in `text`."""
+    out: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text.translate(_PLAIN)):
+        for piece in char.casefold():
+            blank = piece.isspace()
+            if not (blank and out and out[-1] == " "):
+                out.append(" " if blank else piece)
+                places.append(place)
+    return "".join(out), places
