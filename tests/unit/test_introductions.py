@@ -189,7 +189,7 @@ def test_what_somebody_orders_is_no_name(text):
             "I'm Mona, 52, from Derby.",
             [
                 "The user's name is Mona.",
-                "The user is 52 years old (as of 11 January 2027).",
+                "The user is 52 (as of 11 January 2027).",
                 "The user is from Derby.",
             ],
         ),
@@ -197,16 +197,16 @@ def test_what_somebody_orders_is_no_name(text):
             "Hi, I'm Olga, freelance translator, based in Lyon.",
             [
                 "The user's name is Olga.",
-                "The user's job is freelance translator.",
-                "The user lives in Lyon.",
+                "The user is a freelance translator.",
+                "The user is based in Lyon.",
             ],
         ),
         (
             "Servus, ich bin der Toni, 44, aus Passau.",
             [
                 "Die Person heißt Toni.",
-                "Die Person ist 44 Jahre alt.",
-                "Die Person kommt aus Passau.",
+                "Die Person ist 44.",
+                "Die Person ist aus Passau.",
             ],
         ),
         ("I'm Olga, my sister, 30, is ill.", ["The user's name is Olga."]),

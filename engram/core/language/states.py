@@ -382,7 +382,7 @@ class _Clause:
         subject = self.subject(told, about_things=about_things) if told else elided
         if not told and row.is_mine:
             subject = (USER,)
-        if not subject:
+        if not subject or (about_things and subject == (USER,)):
             return []
         found = []
         for name in row.attributes:

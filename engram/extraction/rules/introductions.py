@@ -15,10 +15,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
-from engram.extraction.rules.table import expanded, pattern_of
+from engram.core.language.states import of_clause
+from engram.extraction.rules.table import pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from engram.core.language.states import State
 
 _WORD = (
     r"(?-i:(?=[^\W\d_]*[^\W\d_A-ZÀ-ÖØ-ÞА-ЯЁ])[^\W\d_a-zß-öø-ÿа-яё][^\W\d_]+"
@@ -27,7 +30,6 @@ _WORD = (
 """A capitalised word of two letters or more, not all in capitals."""
 _PARTICLE = "(?-i:van|von|vom|zu|de|da|do|dos|del|della|di|der|den|du|la|le|bin|al|el)"
 _NAME = rf"(?P<n>{_WORD}(?: (?:{_PARTICLE} ){{0,2}}{_WORD}){{0,2}})(?!'s\b)(?![\w-])"
-_PLACE = rf"(?P<o>{_WORD}(?: (?:{_PARTICLE} ){{0,2}}{_WORD}){{0,2}})"
 _KINDS = ("called", "named", "maybe", "greeted")
 _SURE = ("called", "named")
 _SIGNS = " \t,.!;:)(–—-"
@@ -65,7 +67,6 @@ class _Language:
     more: re.Pattern[str]
     refused: re.Pattern[str]
     patterns: tuple[tuple[str, re.Pattern[str]], ...]
-    further: tuple[tuple[re.Pattern[str], str], ...]
 
 
 @cache
@@ -92,13 +93,6 @@ def _read(code: str, section: Mapping[str, str]) -> _Language:
         _compiled(section.get("more", r"(?!)")),
         _compiled(rf"(?:{languages.pattern(section.get('not_names', '(?!)'))})\Z"),
         tuple(patterns),
-        tuple(
-            (_compiled(rf"(?:{pattern})\Z", code), template)
-            for pattern, _, template in (
-                entry.partition(" = ")
-                for entry in languages.entries(section.get("further", ""))
-            )
-        ),
     )
 
 
@@ -106,46 +100,39 @@ def _read(code: str, section: Mapping[str, str]) -> _Language:
 class Apposition:
     """What speakers say of themselves right after their name, `text[start:end]`.
 
-    `template` is as that of an `Introduction`, with {o} for the `value`; `is_age` says
-    that it changes with each year.
+    `words` are a clause with "I am" before it, `state` is what it says.
     """
 
-    value: str
+    words: str
+    state: State
     start: int
     end: int
-    template: str
-    is_age: bool
 
 
-def appositions(found: Introduction, text: str, end: int) -> Iterator[Apposition]:
+def appositions(code: str, text: str, start: int, end: int) -> Iterator[Apposition]:
     """Yield what follows a name up to `end`: `I'm Priya, 41, from Leeds`."""
-    language = next(one for one in _languages() if one.code == found.code)
-    yield from _appositions(language, text, found.end, end)
-
-
-def _appositions(
-    language: _Language, text: str, start: int, end: int
-) -> Iterator[Apposition]:
-    for part in _PART.finditer(text, start, end):
-        read = (
-            (pattern.match(part["part"].rstrip(_SIGNS)), template)
-            for pattern, template in language.further
+    begins = languages.texts(_KEY, "further").get(code, "").split(" | ")
+    for part in _PART.finditer(text, start, end) if begins[0] else ():
+        value, first = part["part"].rstrip(_SIGNS), part.start("part")
+        said = (
+            Apposition(words, state, first, first + len(value))
+            for words in (f"{begin} {value}" for begin in begins)
+            for state in of_clause(words)[:1]
         )
-        match, template = next(filter(lambda one: one[0], read), (None, ""))
-        if match is None:
+        one = next(said, None)
+        if one is None:
             return
-        first = part.start("part")
-        value = match["o"]
-        yield Apposition(value, first, first + match.end(), template, value.isdigit())
+        yield one
 
 
+_KEY = "introductions"
 _PART = re.compile(r"[ ]*[,;(–—]+[ ]*(?P<part>[^,;()–—]+)")
 """A part between signs, after a name."""
 
 
-def _compiled(pattern: str, code: str = "en") -> re.Pattern[str]:
+def _compiled(pattern: str) -> re.Pattern[str]:
     text = languages.pattern(pattern).replace("<N>", _NAME).replace("<W>", _WORD)
-    return re.compile(expanded(text.replace("<P>", _PLACE), code), re.IGNORECASE)
+    return re.compile(text, re.IGNORECASE)
 
 
 def introduction(
@@ -194,7 +181,7 @@ def _has_more(language: _Language, kind: str, match: re.Match[str], end: int) ->
     """Return whether more about the speaker follows a likely name."""
     if kind != "maybe":
         return False
-    is_followed = any(_appositions(language, match.string, match.end(), end))
+    is_followed = any(appositions(language.code, match.string, match.end(), end))
     return is_followed or bool(language.more.match(match.string, match.end(), end))
 
 

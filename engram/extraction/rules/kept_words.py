@@ -11,7 +11,7 @@ from engram.core.language.keep_requests import (
     requested_parts,
     words_to_keep,
 )
-from engram.core.language.sentences import MASK
+from engram.core.language.sentences import MASK, third_person
 from engram.extraction.rules.objects import (
     bare,
     is_pointing,
@@ -22,7 +22,7 @@ from engram.extraction.rules.people import (
 )
 from engram.extraction.rules.statements import RuleStatement, built
 from engram.extraction.rules.table import pattern_of
-from engram.extraction.rules.wording import lowered, reworded
+from engram.extraction.rules.wording import lowered, with_dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,9 +83,8 @@ def _in_english(clause: Clause, raw: str) -> str:
     place = mine.end() if mine and mine["of"] else 0
     is_own = is_whole(raw) and not is_pointing(raw)
     if is_own and resolved_pronouns(raw[place:], "", "") is not None:
-        statement = reworded(
-            raw[place:], clause.start + place, clause.dates, clause.turn.occurred_at
-        )
+        dated = with_dates(raw[place:], clause.start + place, clause.dates)
+        statement = third_person(dated)
         if place:
             return f"{clause.speaker.possessive} {statement}"
         if not mine:

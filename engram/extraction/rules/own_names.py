@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core.attributes import Attribute, attribute
+from engram.core.attributes import attribute
 from engram.core.entities import ALIAS
 from engram.core.language.dates import day_in_words
 from engram.core.language.sentences import (
     MASK,
 )
+from engram.core.language.states import in_third_person
 from engram.extraction.rules.clauses import Clause, clauses_of
 from engram.extraction.rules.introductions import appositions, introduction
 from engram.extraction.rules.people import (
@@ -57,15 +58,15 @@ def _further(
 ) -> Iterator[RuleStatement]:
     """Yield the statements of what follows the name: `I'm Priya, 41, from Leeds`."""
     label = sentence.speaker.name
-    subject = SPEAKERS[found.code].subject if found.code in SPEAKERS else "the user"
-    for one in appositions(found, sentence.text, sentence.end):
-        text = one.template.format(
-            s=label or subject, p=sentence.speaker.possessive, o=one.value
+    for one in appositions(found.code, sentence.text, found.end, sentence.end):
+        speaker = SPEAKERS[found.code]
+        text = in_third_person(
+            one.words, one.state, label or speaker.subject, speaker.possessive(label)
         )
-        if one.is_age and found.code == "en":
+        if one.state.attribute == "age" and found.code == "en":
             text += f" (as of {day_in_words(sentence.turn.occurred_at)})"
         clause = replace(sentence, start=one.start, end=one.end, dates=(), lead=None)
-        yield built(clause, _FURTHER, text, policy)
+        yield built(clause, attribute(one.state.attribute), text, policy)
 
 
 def _is_news(found: Introduction, sentence: Clause, *, is_question: bool) -> bool:
@@ -110,4 +111,3 @@ def _naming(
 
 _QUESTION_WORDS = 2
 """The most words after an introduction that are not a separate question."""
-_FURTHER = Attribute(sure=False)

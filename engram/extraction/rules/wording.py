@@ -5,44 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from engram.core.language.dates import day_in_words, in_words
-from engram.core.language.sentences import conjugated, third_person
-from engram.extraction.rules.table import pattern_of, pattern_with_case
+from engram.core.language.dates import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from engram.core.language.dates import Span
     from engram.core.records import Interval
 
-_AND_VERB = pattern_with_case("and_verb")
-_VAGUE = pattern_of("vague_past")
 _FULL = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _UNSPACED_END = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]$")
-
-
-def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> str:
-    """Return `raw`, at `start`, in the third person, with dates after words (`X14`)."""
-    out, place = [], 0
-    for date in dates:
-        first, last = date.start - start, min(date.end - start, len(raw))
-        if first < place or first >= last:
-            continue
-        before, words = raw[place:first], raw[first:last]
-        out.append(third_person(before) + _dated(words, date.interval))
-        place = last
-    out.append(third_person(raw[place:]))
-    text = _AND_VERB.sub(
-        lambda found: (
-            found[1]
-            + " ".join((conjugated(found[2].split()[0]), *found[2].split()[1:]))
-        ),
-        "".join(out),
-    )
-    return _VAGUE.sub(
-        lambda found: f"{found.group()} (as of {day_in_words(spoken)})", text
-    )
 
 
 def with_dates(raw: str, start: int, dates: Sequence[Span]) -> str:
