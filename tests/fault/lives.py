@@ -306,10 +306,12 @@ class Life:
 
     def recalled(self, texts: Sequence[str]) -> set[tuple[str, str]]:
         """The hits on these texts, as (kind, text); a fact brings the turn it is quoted
-        from.
+        from. A fact stands for a turn that says the same, so turns are asked for too.
         """
         answers = [
-            self.memory.call("recall", {"query": text, "k": 20}) for text in texts
+            self.memory.call("recall", {"query": text, "k": 20} | kinds)
+            for text in texts
+            for kinds in ({}, {"kinds": ["turn"]})
         ]
         hits = [hit for answer in answers for hit in answer["hits"]]
         return {(hit["kind"], hit["text"]) for hit in hits} | {

