@@ -408,33 +408,22 @@ class _Clause:
     ) -> State | None:
         """Return the state of a row, or None if its value is none of the attribute."""
         properties, over = attribute(name), row.effect in {"-", ">-"}
-        is_one = properties.single or properties.named
-        if words == DATE:
+        is_one, is_date = properties.single or properties.named, words == DATE
+        if is_date:
             words = " ".join(_dates_of(self.dated))
-            value = tuple(normalise(words).split())
-        else:
-            value = self.value(words, single=is_one)
-        if words and not value:
-            return None
-        if words and properties.named and not over and not self._is_name(words, name):
-            return None
+        value = (
+            tuple(normalise(words).split())
+            if is_date
+            else self.value(words, single=is_one)
+        )
         is_part = properties.daily and self._is_limited(words)
-        if is_part and over:
+        if words and not self._fits(row, name, words, value):
             return None
-        after = normalise(words).split()[len(value) :]
-        is_elsewhere = not _ELSEWHERE.isdisjoint(after[:1]) and not has_time_expression(
-            " ".join(after)
-        )
-        if row.effect == "+" and properties.named and is_elsewhere:
-            return None  # "moved to Slack at work"
-        bare_words = _stripped(words, self.rules.articles)
-        kind = parts.get("k")
-        is_any = words.partition(" ")[0].lower() in self.rules.articles
-        planned = row.effect in {">", ">-"} or (
-            self.is_from and row.effect in "=+" and bool(self.dated)
-        )
-        change = row.effect != "=" or planned
-        change |= self.is_new and row.effect == "="
+        if over and is_part:
+            return None
+        kind, bare_words = parts.get("k"), _stripped(words, self.rules.articles)
+        planned = row.effect in {">", ">-"} or self._begins_later(row)
+        change = row.effect != "=" or planned or self.is_new
         return State(
             self.rules.code,
             subject,
@@ -442,15 +431,42 @@ class _Clause:
             value,
             over=over,
             change=change,
-            addition=self.is_addition or is_part or (name == "employer" and is_any),
+            addition=self.is_addition or is_part or self._is_any(name, words),
             planned=planned,
             elided=not (row.is_mine or _said(parts, "s")),
             needs=row.needs,
-            listed=not self.rules.joins.isdisjoint(words.lower().split())
-            or "," in words,
+            listed=self._lists(words),
             dated=self.dated if change and name not in _NUMERIC else "",
             written=_up_to(bare_words, value) if is_one else bare_words,
         )
+
+    def _fits(
+        self, row: _StateRow, name: str, words: str, value: tuple[str, ...]
+    ) -> bool:
+        """Return whether words are a value that the attribute may have."""
+        properties = attribute(name)
+        if not value or not properties.named:
+            return bool(value)
+        if row.effect not in {"-", ">-"} and not self._is_name(words, name):
+            return False
+        after = normalise(words).split()[len(value) :]
+        is_elsewhere = not _ELSEWHERE.isdisjoint(after[:1])  # "moved to Slack at work"
+        is_time = is_elsewhere and has_time_expression(" ".join(after))
+        return row.effect != "+" or not is_elsewhere or is_time
+
+    def _begins_later(self, row: _StateRow) -> bool:
+        """Return whether a state begins on the day that its clause names."""
+        return row.effect in "=+" and self.is_from and bool(self.dated)
+
+    def _is_any(self, name: str, words: str) -> bool:
+        """Return whether a value is one of its kind: "a bakery"."""
+        first = words.partition(" ")[0].lower()
+        return name == "employer" and first in self.rules.articles
+
+    def _lists(self, words: str) -> bool:
+        """Return whether a value has several parts: "nuts and eggs"."""
+        joined = not self.rules.joins.isdisjoint(words.lower().split())
+        return joined or "," in words
 
     def subject(self, words: str, *, about_things: bool) -> tuple[str, ...]:
         """Return the subject that words name, () if it is nobody in particular.

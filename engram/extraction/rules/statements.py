@@ -217,32 +217,42 @@ def _of_part(
 
     if aside := _ASIDE.search(clause.text, clause.start, clause.end):
         clause = _cut(clause, clause.start, aside.start())
-    start = person.end if person and person.end > clause.start else clause.start
+    start = max(person.end if person else 0, clause.start)
     raw = bare(clause.text, start, clause.end)
-    words = _after_name(person, raw)
-    elided = (USER,) if not person and _continues(clause, raw) else ()
-    given = of_clause(words, elided, opens=_opens_sentence(clause))
-    if person and not (person.kin or _is_known(person, clause)):  # it may be a brand
-        given = tuple(one for one in given if attribute(one.attribute).sure)
-    state = next((one for one in given if _is_usable(one, raw, start, clause)), None)
+    state = _state_of(clause, person, start, raw)
     if state is None:
         return
-    is_one = attribute(state.attribute).named and not state.listed
-    cut = _AFTER_NAME.search(raw) if is_one else None
-    if cut:  # "I live in Gothenburg and laugh at the stairs"
-        raw = raw[: cut.start()]
-        clause = _cut(clause, clause.start, start + cut.start())
-        words = _after_name(person, raw)
+    if cut := _end_of_value(state, raw):
+        raw, clause = raw[:cut], _cut(clause, clause.start, start + cut)
+    words = _after_name(person, raw)
     if relative := _relative_named(words, state):
         yield _kinship_in_language(clause, relative, state, policy)
         person = NamedSubject(relative["name"], "", start, is_known=True)
         words = words[relative.start("name") :]
     text = _told(words, raw, start, state, clause, person)
-    if not text or len(text) >= LONGEST:
-        return
-    hint = relation_shown(state, person.name if person else clause.speaker.name, words)
     name = person.name if person else ""
-    yield built(clause, _row_of(state, clause), text, policy, name, hint)
+    if text and len(text) < LONGEST:
+        hint = relation_shown(state, name or clause.speaker.name, words)
+        yield built(clause, _row_of(state, clause), text, policy, name, hint)
+
+
+def _state_of(
+    clause: Clause, person: NamedSubject | None, start: int, raw: str
+) -> State | None:
+    """Return what a clause says, `raw` after the name of a person, or None."""
+    elided = (USER,) if not person and _continues(clause, raw) else ()
+    opens = _opens_sentence(clause)
+    given = of_clause(_after_name(person, raw), elided, opens=opens)
+    if person and not (person.kin or _is_known(person, clause)):  # it may be a brand
+        given = tuple(one for one in given if attribute(one.attribute).sure)
+    return next((one for one in given if _is_usable(one, raw, start, clause)), None)
+
+
+def _end_of_value(state: State, raw: str) -> int:
+    """Return where a name ends in "I live in Ulm and laugh at the stairs", or 0."""
+    is_one = attribute(state.attribute).named and not state.listed
+    cut = _AFTER_NAME.search(raw) if is_one else None
+    return cut.start() if cut else 0
 
 
 def _continues(clause: Clause, raw: str) -> bool:
