@@ -422,7 +422,8 @@ class _Clause:
         if over and is_part:
             return None
         kind, bare_words = parts.get("k"), _stripped(words, self.rules.articles)
-        planned = row.effect in {">", ">-"} or self._begins_later(row)
+        is_later = row.effect in "=+" and self.is_from and bool(self.dated)
+        planned = is_later or row.effect in {">", ">-"}
         change = row.effect != "=" or planned or self.is_new
         return State(
             self.rules.code,
@@ -431,11 +432,14 @@ class _Clause:
             value,
             over=over,
             change=change,
-            addition=self.is_addition or is_part or self._is_any(name, words),
+            addition=self.is_addition
+            or is_part
+            or (name == "employer" and bare_words != words),  # "a bakery"
             planned=planned,
             elided=not (row.is_mine or _said(parts, "s")),
             needs=row.needs,
-            listed=self._lists(words),
+            listed="," in words
+            or not self.rules.joins.isdisjoint(words.lower().split()),
             dated=self.dated if change and name not in _NUMERIC else "",
             written=_up_to(bare_words, value) if is_one else bare_words,
         )
@@ -453,20 +457,6 @@ class _Clause:
         is_elsewhere = not _ELSEWHERE.isdisjoint(after[:1])  # "moved to Slack at work"
         is_time = is_elsewhere and has_time_expression(" ".join(after))
         return row.effect != "+" or not is_elsewhere or is_time
-
-    def _begins_later(self, row: _StateRow) -> bool:
-        """Return whether a state begins on the day that its clause names."""
-        return row.effect in "=+" and self.is_from and bool(self.dated)
-
-    def _is_any(self, name: str, words: str) -> bool:
-        """Return whether a value is one of its kind: "a bakery"."""
-        first = words.partition(" ")[0].lower()
-        return name == "employer" and first in self.rules.articles
-
-    def _lists(self, words: str) -> bool:
-        """Return whether a value has several parts: "nuts and eggs"."""
-        joined = not self.rules.joins.isdisjoint(words.lower().split())
-        return joined or "," in words
 
     def subject(self, words: str, *, about_things: bool) -> tuple[str, ...]:
         """Return the subject that words name, () if it is nobody in particular.
@@ -648,15 +638,6 @@ _APOSTROPHE = re.compile(r"^(i)(m|ve) ?\b(?=\W)", re.IGNORECASE)
 def bare_subject(subject: tuple[str, ...]) -> tuple[str, ...]:
     """Return the subject without its owner, the user: `my dog` is `dog`."""
     return subject[1:] if len(subject) > 1 and subject[0] == USER else subject
-
-
-def speaks_of_self(text: str) -> bool:
-    """Return whether a text has a word of the first person."""
-    found = frozenset(words_of(text))
-    return any(
-        not (rules.first | rules.possessive).isdisjoint(found)
-        for rules in map(_rules, languages.section(KEY))
-    )
 
 
 def continues_older_state(sentence: str) -> bool:

@@ -45,24 +45,17 @@ SPEAKERS = {
 
 
 @cache
-def groups(code: str) -> Mapping[str, str]:
-    """Return the groups of a language with those of English, each as a pattern."""
+def groups() -> Mapping[str, str]:
+    """Return the groups of the patterns by name, each as a pattern."""
     found = {
         "NAME": NAME,
         "TITLE": TITLE,
         "TITLED": TITLED_NAME,
         "MONTH": f"(?:{'|'.join(MONTHS)})",
     }
-    sections = languages.section("extraction.groups")
-    for listed in (sections["en"], sections.get(code, {})):
-        for name, text in listed.items():
-            found[name] = _expanded(languages.pattern(text), found)
+    for name, text in languages.section("extraction.groups")["en"].items():
+        found[name] = _expanded(languages.pattern(text), found)
     return found
-
-
-def expanded(pattern: str, code: str) -> str:
-    """Return a pattern with the groups of a language put in."""
-    return _expanded(pattern, groups(code))
 
 
 def _expanded(pattern: str, known: Mapping[str, str]) -> str:
@@ -80,4 +73,4 @@ def pattern_with_case(key: str) -> LazyPattern:
 
 
 def _any(key: str) -> str:
-    return _expanded(languages.any_pattern("extraction.patterns", key), groups("en"))
+    return _expanded(languages.any_pattern("extraction.patterns", key), groups())
