@@ -17,9 +17,6 @@ TOLD = [
     "My boss Karin moved to Graz on 3 March.",
 ]
 ANSWER = "The harbour in Berlin opens on Monday."
-FEW = 2
-"""The most words of an entry of the language tables, which a question passes too."""
-
 QUESTIONS = (
     "Where does Anna live?",
     "What do I have to do on Friday?",
@@ -42,7 +39,7 @@ def test_a_recall_parses_only_its_question(memory, question):
     def note(frame, event, _argument):
         if event == "call" and frame.f_code.co_filename.startswith(FOLDER):
             for one in frame.f_locals.values():
-                is_text = isinstance(one, str) and len(one.split()) > FEW
+                is_text = isinstance(one, str) and len(one.split()) > 2
                 if is_text and one.casefold() not in question.casefold():
                     parsed.extend((one, text) for text in texts if one in text)
 
