@@ -142,8 +142,8 @@ class World:
 def knowing_carla(world):
     """Run the daemon of a world, with what Carla cannot eat in its vault."""
     world.start()
-    world.call("remember", text="Carla is allergic to peanuts.")
-    until(lambda: world.call("recall", query="What is Carla allergic to?")["hits"])
+    for text in ("I sail and row", "i sail and row", "Carla is allergic to peanuts."):
+        world.call("remember", text=text)  # the first ones compile the rules
     yield world
     world.process.kill()
     world.process.wait()
