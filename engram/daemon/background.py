@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.core.buffer import retry_wait
+from engram.core.language.states import read_rules
 from engram.errors import EngramError, ModelError, unexpected
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ class Background:
     # -- files change ------------------------------------------------------------------
 
     def _warm(self) -> None:
-        """Read the vault; after an error try again later."""
+        """Read the vault, then the rules; after an error try again later."""
         try:
             unsettled = self.memory.catch_up()
         except Exception:
@@ -240,6 +241,7 @@ class Background:
         self._warming = False
         self._rescan_later(unsettled)
         self.check_batches()
+        read_rules()
         self.runner.read("first context", self.first_context)
 
     def first_context(self) -> None:

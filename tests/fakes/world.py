@@ -142,8 +142,7 @@ class World:
 def knowing_carla(world):
     """Run the daemon of a world, with what Carla cannot eat in its vault."""
     world.start()
-    for text in ("I sail and row", "i sail and row", "Carla is allergic to peanuts."):
-        world.call("remember", text=text)  # the first ones compile the rules
+    world.call("remember", text="Carla is allergic to peanuts.")
     yield world
     world.process.kill()
     world.process.wait()

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 
 from engram import config
 from engram.core import classify, decay, lifecycle
+from engram.core.attributes import ATTRIBUTES
 from engram.core.categories import CATEGORIES
 from engram.core.language.keep_requests import asked_to_keep
-from engram.core.language.permanent_attributes import (
-    PERMANENT_ATTRIBUTES,
-    permanent_attribute,
-)
+from engram.core.language.permanent_attributes import permanent_attribute
 from engram.core.policy import Policy
 from engram.core.records import Fact, Usage
 from engram.errors import BadRequestError, NotFoundError
@@ -425,7 +423,7 @@ def test_a_standing_attribute_is_recognised_by_its_words(text, told):
     a statement tells two.
     """
     found = permanent_attribute(text)
-    assert found in PERMANENT_ATTRIBUTES
+    assert found in {row.lasts for row in ATTRIBUTES.values()}
     assert found == told or {found, told} <= {
         "name",
         "account",

@@ -22,22 +22,6 @@ from engram.core.text import normalise
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-PERMANENT_ATTRIBUTES = (
-    "name",
-    "home",
-    "work",
-    "study",
-    "family",
-    "health",
-    "diet",
-    "birthday",
-    "contact",
-    "possession",
-    "account",
-    "how-to",
-)
-"""The permanent attributes of law 1."""
-
 _MAIL = re.compile(r"\S@\S+\.\w")
 
 
@@ -99,7 +83,7 @@ _GROUP = re.compile(r"<(\w+)>")
 def permanent_attribute(text: str) -> str | None:
     """Return the permanent attribute that a statement gives, or None (law 1).
 
-    The result is one of `PERMANENT_ATTRIBUTES`, for any person and in any tense: "The
+    The result is a `lasts` of `core.attributes`, for any person and in any tense: "The
     user was diagnosed with asthma in 2025" gives health, "Die Person wohnt in Berlin"
     home, `我对花生过敏` health.
     """

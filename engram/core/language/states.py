@@ -43,7 +43,8 @@ DATE = "§"
 
 _MOST_CHARS = 600
 _MOST_WORDS = 6
-_FIRST_DATE = 2
+_NEXT_SENTENCES = 2
+"""Sentences in which a change may be undone: its own, and the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +286,13 @@ def _subject_before(text: str, earlier: State | None) -> tuple[str, ...]:
     return earlier.subject if earlier and joined else ()
 
 
+def read_rules() -> None:
+    """Compile the rules, so that no turn and no question has to wait for it."""
+    for clause in ("A b and c d", "a b and c d"):
+        of_clause(clause, (USER,), opens=True)
+        _state_asked_for(clause)
+
+
 def in_context(found: Sequence[State], text: str, quote: str) -> tuple[State, ...]:
     """Return the states of a statement that hold in the context of its `quote`.
 
@@ -307,7 +315,7 @@ def in_context(found: Sequence[State], text: str, quote: str) -> tuple[State, ..
 def _lasts(code: str, sentence: str, after: str) -> bool:
     """Return whether a change holds: it is not of long ago, nor undone afterwards."""
     rules = _rules(code)
-    following = "".join(after[a:b] for a, b in list(sentences(after))[:_FIRST_DATE])
+    following = "".join(after[a:b] for a, b in list(sentences(after))[:_NEXT_SENTENCES])
     is_old = rules.long_ago.search(sentence) and not rules.news.search(sentence)
     return not is_old and not rules.undone.search(following)
 
@@ -317,8 +325,7 @@ class _Clause:
 
     def __init__(self, rules: _Grammar, clause: str) -> None:
         self.rules = rules
-        self.has_capitals = any(word[:1].isupper() for word in clause.split()[1:])
-        self.has_capitals |= not clause[:1].islower() and len(clause.split()) > 1
+        self.has_capitals = any(word[:1].isupper() for word in clause.split())
         words = _with_date_marks(clause).strip(" .!,;:。")
         words = rules.lead.sub("", self._in_usual_form(words))
         self.is_new = rules.news.search(words) is not None
