@@ -1,7 +1,7 @@
 """Changes of state: the known facts that a new statement ends (A7, A10; law 7).
 
 "I've moved to Augsburg" ends "The user lives in Munich", however similar the words are.
-The closed table of `language.states` parses both statements; the rules here decide
+The rule table of `language.states` reads both statements; the rules here decide
 which facts end, and whether a person has to agree. All functions are pure.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engram.core.records import Fact
 
 RULE = "rule of states"
-"""The suffix of the reason for a change that the closed table decided."""
+"""The suffix of the reason for a change that the rule table decided."""
 
 LATER = timedelta(hours=12)
 """A statement without a word of change ends only states older than this."""

@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
 from engram.core.language import languages
-from engram.core.language.dates import has_time_expression, spans, without_written_dates
+from engram.core.language.dates import (
+    Span,
+    has_time_expression,
+    spans,
+    without_written_dates,
+)
 from engram.core.language.languages import LazyPattern
 from engram.core.language.sentences import (
     clauses,
@@ -55,8 +60,8 @@ class State:
     for Eva; `value` are folded words, () for an end without a value, and `written` is
     the value as it was written. `over` is true if the words end the state, `change` if
     they report it as new ("moved", "now"), `addition` if another value may go on beside
-    it, `planned` if it begins on a later day, `listed` if it names several values, and `elided` if
-    the words leave the subject out. `needs` is `ahead` or `past` if they say it only
+    it, `planned` if it begins on a later day, `listed` if it names several values, and `elided`
+    if the words leave the subject out. `needs` is `ahead` or `past` if they say it only
     with such a day.
     `dated` are the words that may date a change. `start` and `end` are the span of the
     clause in the text.
@@ -84,9 +89,8 @@ class _StateRow:
     """A row of the table: attributes, effect and patterns of a clause.
 
     The effect is `=` if it holds, `+` if it is new, `-` if it is over, `>` and `>-` if
-    it begins or ends on a later day. A row without a subject `is_mine`: it is about the
-    user. `elided` also matches without a subject; `loose` are the two for text without
-    capitals.
+    it begins or ends on a later day. A row without a subject is about the user. `elided`
+    also matches without a subject; `loose` are the two for text without capitals.
     """
 
     attributes: tuple[str, ...]
@@ -223,9 +227,8 @@ def states(
     """Return what `text` gives, changes, ends or plans, in its order (`A7`).
 
     A change at the beginning may lack the `I` ("Sold the car"), unless the text is a
-    later clause of its sentence (`opens` is false). `names` are the folded words of the user's names: "Jonas lives in Munich" is then
-    about the user. Questions, doubts, quotations and other sentences that assert
-    nothing give nothing.
+    later clause of its sentence (`opens` is false). `names` are the folded words of the
+    user's names. Questions, doubts and quotations give nothing.
     """
     found = _states(text, opens=opens)
     if not names:
@@ -417,7 +420,9 @@ class _Clause:
         properties, over = attribute(name), row.effect in {"-", ">-"}
         is_one, is_date = properties.single or properties.named, words == DATE
         if is_date:
-            words = " ".join(_dates_of(self.dated))
+            words = " ".join(
+                self.dated[date.start : date.end] for date in _date_spans(self.dated)
+            )
         value = (
             tuple(normalise(words).split())
             if is_date
@@ -428,6 +433,8 @@ class _Clause:
             return None
         if over and is_part:
             return None
+        if over and value == (name,):
+            value = ()  # "I sold my car" ends the one that is known
         kind, bare_words = parts.get("k"), _stripped(words, self.rules.articles)
         is_later = row.effect in "=+" and self.is_from and bool(self.dated)
         planned = is_later or row.effect in {">", ">-"}
@@ -567,15 +574,15 @@ def _with_date_marks(clause: str) -> str:
     clause = without_written_dates(clause)
     if not has_time_expression(clause):
         return clause
-    for date in reversed(spans(clause, _SOME_DAY)):
+    for date in reversed(_date_spans(clause)):
         if date.interval.granularity in _TIMES_OF_DAY:
             continue  # "I left Acme at five" ends no job
         clause = f"{clause[: date.start]}{DATE}{clause[date.end :]}"
     return clause
 
 
-def _dates_of(clause: str) -> list[str]:
-    return [clause[date.start : date.end] for date in spans(clause, _SOME_DAY)]
+def _date_spans(clause: str) -> tuple[Span, ...]:
+    return spans(clause, _SOME_DAY) or spans(clause, _SOME_DAY + timedelta(days=1))
 
 
 def _split(words: str, joins: Collection[str]) -> Iterator[tuple[str, str]]:
