@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
@@ -429,9 +430,7 @@ class _Clause:
             else self.value(words, single=is_one)
         )
         is_part = properties.daily and self._is_limited(words)
-        if words and not self._fits(row, name, words, value):
-            return None
-        if over and is_part:
+        if (over and is_part) or (words and not self._fits(row, name, words, value)):
             return None
         if over and value == (name,):
             value = ()  # "I sold my car" ends the one that is known
@@ -486,8 +485,8 @@ class _Clause:
         if not rules.joins.isdisjoint(tokens):  # "my wife and I", "Anna and Ben"
             return (USER,) if not rules.first.isdisjoint(tokens) else tuple(tokens)
         count = len(tokens)
-        while tokens and tokens[0] in rules.articles - rules.possessive:
-            tokens = tokens[1:]
+        owners = rules.articles - rules.possessive
+        tokens = list(dropwhile(owners.__contains__, tokens))
         if not tokens or len(tokens) > _MOST_WORDS:
             return ()
         head = tokens[0]
@@ -611,10 +610,7 @@ def _up_to(words: str, value: Sequence[str]) -> str:
 
 def _stripped(words: str, articles: Collection[str]) -> str:
     """Return words without the articles before them."""
-    tokens = words.split()
-    while tokens and tokens[0].lower() in articles:
-        tokens = tokens[1:]
-    return " ".join(tokens)
+    return " ".join(dropwhile(lambda word: word.lower() in articles, words.split()))
 
 
 # -- subjects --------------------------------------------------------------------------
@@ -639,9 +635,7 @@ _KIN_AND_NAME = 3
 
 def of_owner(subject: tuple[str, ...], names: Collection[str]) -> tuple[str, ...]:
     """Return the subject with the user's own names at its beginning as `USER`."""
-    rest = subject
-    while rest and rest[0] in names:
-        rest = rest[1:]
+    rest = tuple(dropwhile(names.__contains__, subject))
     return subject if rest == subject else (USER, *rest)
 
 
