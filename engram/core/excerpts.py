@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def excerpt(
     sentence that is too long is cut at a word.
     """
     pieces = _pieces(text)
-    wanted_words = _one_of(search_words)
+    wanted_words = _one_of(tuple(search_words))
     shared = [
         set(map(str.casefold, wanted_words.findall(piece))) if wanted_words else set()
         for piece in pieces
@@ -70,7 +71,8 @@ def excerpt(
     return f"{before}{passage}{_end(missing) if cut else ''}"
 
 
-def _one_of(search_words: Sequence[str]) -> re.Pattern[str] | None:
+@lru_cache(maxsize=1 << 4)
+def _one_of(search_words: tuple[str, ...]) -> re.Pattern[str] | None:
     """Return a pattern that matches the beginnings of these words."""
     if not search_words:
         return None

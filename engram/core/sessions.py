@@ -390,9 +390,9 @@ def one_line(turn: Turn, policy: SessionPolicy) -> str:
     return shorten(" ".join(recallable_text(turn).split()), policy.turn_chars)
 
 
-def last_message(turn: Turn, policy: SessionPolicy) -> str:
-    """Return the beginning of a turn for the state of a persona (`E9`)."""
-    return shorten(one_line(turn, policy), policy.last_chars)
+def last_message(shown: str, policy: SessionPolicy) -> str:
+    """Return the beginning of a turn, as recall shows it, for a persona's state (`E9`)."""
+    return shorten(" ".join(shown.split()), policy.last_chars)
 
 
 def shorten(text: str, chars: int) -> str:

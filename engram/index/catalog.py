@@ -35,6 +35,7 @@ from engram.index.unit_rows import (
     hidden_turns,
     version_span,
 )
+from engram.vault.paths import Place, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -48,6 +49,7 @@ _CANDIDATES = 5
 """The most facts or turns that an error lists for an ambiguous id."""
 _EdgeKey = tuple[str | None, int, str]
 """A persona, the number of neighbours on a strand, and the key of a fact."""
+_PLACE = "path, sha, inode, size, mtime, ctime"
 _IN_LIST = "IN (SELECT value FROM json_each(?))"
 _SESSION = ", ".join(field.name for field in fields(SessionFile))
 _PROBLEM = "SELECT code, message, path, line FROM problem"
@@ -109,8 +111,7 @@ class Catalog:
         self.database = database
         self.policy = policy
         size = policy.units
-        self._units: LookupCache[str, Unit] = LookupCache(database, size)
-        self._places: LookupCache[str, tuple[str, str]] = LookupCache(database, size)
+        self._units: LookupCache[str, tuple[Unit, Place]] = LookupCache(database, size)
         self._resting: LookupCache[str, list[str]] = LookupCache(database, size)
         self._faulty: LookupCache[str, frozenset[str]] = LookupCache(database, 1)
         self._edges: LookupCache[_EdgeKey, list[WeightedEdge]] = LookupCache(
@@ -507,14 +508,25 @@ class Catalog:
 
     def units(self, keys: Sequence[str]) -> dict[str, Unit]:
         """Return the facts, turns and notes with these keys, without unknown keys."""
+        return {key: unit for key, (unit, _) in self.placed_units(keys).items()}
+
+    def placed_units(self, keys: Sequence[str]) -> dict[str, tuple[Unit, Place]]:
+        """Return the units with these keys, each with the place of its file."""
         return self._units.get(keys, self._read_units)
 
-    def _read_units(self, keys: Sequence[str]) -> dict[str, Unit]:
+    def _read_units(self, keys: Sequence[str]) -> dict[str, tuple[Unit, Place]]:
         rows = self.database.query(
-            f"SELECT key, kind, record, reading FROM unit WHERE key {_IN_LIST}",  # noqa: S608
+            f"SELECT key, unit.kind, record, reading, {_PLACE} "  # noqa: S608
+            f"FROM unit LEFT JOIN file USING (path) WHERE key {_IN_LIST}",
             (json.dumps(keys),),
         )
-        return {key: self._unit(*row) for key, *row in rows}
+        return {
+            key: (
+                self._unit(kind, record, reading),
+                Place(path, sha or "", Stat(*stat)),
+            )
+            for key, kind, record, reading, path, sha, *stat in rows
+        }
 
     def units_at(self, path: str) -> tuple[Unit, ...]:
         """Return the units of the file at `path`."""
@@ -526,25 +538,13 @@ class Catalog:
     def last_user_turn(self, path: str) -> FiledTurn | None:
         """Return the user's last turn in the session file at `path` (`E9`)."""
         rows = self.database.query(
-            "SELECT record FROM unit WHERE path = ? AND kind = 'turn' "
+            "SELECT record, reading FROM unit WHERE path = ? AND kind = 'turn' "
             "ORDER BY seq DESC",
             (path,),
         )
-        turns = (cast("FiledTurn", unpack("turn", record)) for (record,) in rows)
+        turns = (cast("FiledTurn", unpack("turn", *row)) for row in rows)
         last = next((one for one in turns if said_by_user(one.turn)), None)
         return cast("FiledTurn", self.with_sensitivity(last)) if last else None
-
-    def places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Return path and SHA-256 of the files of these units, by key."""
-        return self._places.get(keys, self._read_places)
-
-    def _read_places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
-        rows = self.database.query(
-            f"SELECT key, path, sha FROM unit JOIN file USING (path) "  # noqa: S608
-            f"WHERE key {_IN_LIST}",
-            (json.dumps(keys),),
-        )
-        return {key: (path, sha) for key, path, sha in rows}
 
     # -- turns and sessions ------------------------------------------------------------
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from engram.config import Settings
-    from engram.core.records import Turn
     from engram.core.sessions import SessionProgress
     from engram.index.search import Index
     from engram.vault.store import Vault
@@ -102,7 +101,9 @@ class SessionReader:
         )
         return dict(Counter(self.index.catalog.turn_counts()) + waiting)
 
-    def last_message(self, persona: str | None) -> tuple[datetime | None, Turn | None]:
+    def last_message(
+        self, persona: str | None
+    ) -> tuple[datetime | None, FiledTurn | None]:
         """Return the time of a persona's last turn, and the user's last turn (`E9`)."""
         waiting = [
             filed
@@ -117,7 +118,7 @@ class SessionReader:
             if filed := self.index.catalog.last_user_turn(file.path):
                 user_turns.append(filed)
         last = max(user_turns, key=lambda filed: filed.turn.occurred_at, default=None)
-        return max(times, default=None), self._with_marks(last).turn if last else None
+        return max(times, default=None), self._with_marks(last) if last else None
 
     def latest(self, persona: str | None) -> list[Mapping[str, object]]:
         """Return the front matter of a persona's latest sessions with a summary.

@@ -91,7 +91,7 @@ class SessionFile:
 
 Unit = Fact | FiledTurn | OwnNote
 
-VERSION = 15
+VERSION = 16
 """Version of the schema, and of the parsing of files into it."""
 
 PROMISES = "kind = 'fact' AND ({})".format(
@@ -103,8 +103,8 @@ SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE file (
     path TEXT PRIMARY KEY, inode INTEGER NOT NULL, size INTEGER NOT NULL,
-    mtime INTEGER NOT NULL, sha TEXT NOT NULL, kind TEXT NOT NULL,
-    claim TEXT NOT NULL, holds INTEGER NOT NULL
+    mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, sha TEXT NOT NULL,
+    kind TEXT NOT NULL, claim TEXT NOT NULL, holds INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX file_claim ON file (claim);
 CREATE INDEX file_sha ON file (sha);

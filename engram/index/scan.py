@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from engram.index.catalog import Catalog
     from engram.index.parse import Entry, FileReading
     from engram.vault.git import Git
-    from engram.vault.paths import StatRow
+    from engram.vault.paths import Place, StatRow
 
 _BULK = 8
 """The number of files from which collisions are checked for a whole batch at once."""
@@ -74,7 +74,7 @@ class Scanner:
         self._scanning = threading.Lock()
         # path → time of the first scan that missed it
         self._missing: dict[str, float] = {}
-        self._verified: dict[str, tuple[str, tuple[int, ...]]] = {}
+        self._verified: dict[str, tuple[str, Stat]] = {}
         self._complete_generation = ""
         self._walked_generation = ""
 
@@ -154,29 +154,26 @@ class Scanner:
 
     # -- single files ------------------------------------------------------------------
 
-    def is_unchanged(self, path: str, sha: str) -> bool:
-        """Return whether the file at `path` has the SHA-256 `sha` (`X19`).
+    def is_unchanged(self, place: Place) -> bool:
+        """Return whether a file is as it was indexed (`X19`).
 
-        A file is read once for each of its states: each write changes `st_ctime`, which
-        no program can set. A file that changed just now is read each time, because it
-        may change again within one tick of that clock.
+        It is with the same stat: each write changes the ctime. Otherwise the file is
+        read, once for each of its states. A file that changed just now is read each
+        time, because it may change again within one tick of that clock.
         """
-        absolute = f"{self.root}/{path}"
-        try:
-            stat = os.lstat(absolute)
-        except OSError:
+        path, sha, known = place
+        stat = self._stat(path)
+        if stat is None:
             return False
-        state = (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-        if self._verified.get(path) == (sha, state):
+        if stat == known or self._verified.get(path) == (sha, stat):
             return True
-        reading = read_file(absolute, self.policy.note_bytes)
+        reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
         if reading.fault or disk.sha256(reading.raw) != sha:
             return False
-        age = time.time() - stat.st_ctime_ns / 1e9
-        if age > self.policy.settle_most_seconds and reading.stat == stat_of(stat):
+        if reading.stat == self._trusted(stat):
             if len(self._verified) >= self.policy.units:
                 self._verified.clear()
-            self._verified[path] = sha, state
+            self._verified[path] = sha, stat
         return True
 
     def read(self, path: str) -> Entry | None:
@@ -447,7 +444,10 @@ class Scanner:
             case "unreadable":
                 message = "the file cannot be read"
                 return unread_entry(path, reading.stat, "unreadable", message)
-        if not reading.raw and _age(reading.stat) < self.policy.settle_most_seconds:
+        if (
+            not reading.raw
+            and _age(reading.stat.mtime) < self.policy.settle_most_seconds
+        ):
             diff.pending.add(path)
             return None
         if known and known[1] == reading.stat.size and self._same_bytes(path, reading):
@@ -486,19 +486,22 @@ class Scanner:
         if self._stat(path) == reading.stat:
             with self.database.transaction() as db:
                 db.execute(
-                    "UPDATE file SET inode = ?, size = ?, mtime = ? WHERE path = ?",
+                    "UPDATE file SET inode = ?, size = ?, mtime = ?, ctime = ? "
+                    "WHERE path = ?",
                     (*self._trusted(reading.stat), path),
                 )
         return True
 
     def _trusted(self, stat: Stat) -> Stat:
-        """Return `stat`, or a unique one if the file is too new to trust it.
+        """Return `stat` without its inode or ctime if it is too new to trust it.
 
-        Such a file may change again without another mtime.
+        Such a file may change again without another time.
         """
-        if _age(stat) >= self.policy.racy_seconds:
-            return stat
-        return stat._replace(inode=NO_INODE)
+        if _age(stat.ctime) < self.policy.racy_seconds:
+            stat = stat._replace(ctime=0)
+        if _age(stat.mtime) < self.policy.racy_seconds:
+            stat = stat._replace(inode=NO_INODE)
+        return stat
 
     def _stat(self, path: str) -> Stat | None:
         try:
@@ -565,6 +568,6 @@ def _is_below(path: str, folders: Collection[str]) -> bool:
     )
 
 
-def _age(stat: Stat) -> float:
-    """Return the absolute difference in seconds between the mtime and now."""
-    return abs(time.time_ns() - stat.mtime) / 1e9
+def _age(moment: int) -> float:
+    """Return the absolute difference in seconds between a time of a file and now."""
+    return abs(time.time_ns() - moment) / 1e9

@@ -29,6 +29,7 @@ from engram.index.scan import Scanner
 from engram.index.semantic import SemanticIndex
 from engram.index.tombstones import Tombstones
 from engram.vault import disk
+from engram.vault.paths import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -218,9 +219,17 @@ class Index:
 
     def units(self, keys: Sequence[str]) -> dict[str, Unit]:
         """Return the units with these keys, filed or waiting, in that order."""
+        return {key: unit for key, (unit, _) in self.placed(keys).items()}
+
+    def placed(self, keys: Sequence[str]) -> dict[str, tuple[Unit, Place]]:
+        """Return the units with these keys and the places of their files, in that order.
+
+        A waiting turn has none.
+        """
         # before the catalogue, so that a turn filed in between is not missed
         waiting = {key: filed for key in keys if (filed := self._waiting.get(key))}
-        found = self.catalog.units(keys) | waiting
+        found = self.catalog.placed_units(keys)
+        found |= {key: (filed, Place()) for key, filed in waiting.items()}
         return {key: found[key] for key in keys if key in found}
 
     def find(self, name: str) -> Fact | FiledTurn:
@@ -278,19 +287,19 @@ class Index:
             return list(self._waiting.values())
 
     def current(
-        self, unit: Unit, place: tuple[str, str], files: dict[str, CurrentFile]
+        self, unit: Unit, place: Place, files: dict[str, CurrentFile]
     ) -> Unit | None:
         """Return `unit` as in its present file, None if it is gone (`X19`).
 
-        `place` is path and hash in the catalogue. `files` caches the present files for
-        one question.
+        `place` is that of the catalogue. `files` caches the present files for one
+        question.
         """
         key = key_of(unit)
         if key in self._waiting:
             return unit
-        path, sha = place
+        path = place.path
         if path not in files:
-            unchanged = bool(path) and self.scanner.is_unchanged(path, sha)
+            unchanged = bool(path) and self.scanner.is_unchanged(place)
             files[path] = unchanged or self.scanner.read(path)
         now = files[path]
         if isinstance(now, Entry):

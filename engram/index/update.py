@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from engram.vault.paths import Stat
 
 _WRITE_FILE = """
-INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET
+INSERT INTO file (path, inode, size, mtime, ctime, sha, kind, claim, holds)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET
     inode = excluded.inode, size = excluded.size, mtime = excluded.mtime,
-    sha = excluded.sha, kind = excluded.kind,
+    ctime = excluded.ctime, sha = excluded.sha, kind = excluded.kind,
     claim = excluded.claim, holds = excluded.holds
 """
 

@@ -16,6 +16,7 @@ from engram.core.excerpts import count_tokens
 from engram.core.forgetting import Utterance
 from engram.core.markdown import unescape
 from engram.core.personas import display_persona
+from engram.core.reading import reading_of
 from engram.core.records import Fact
 from engram.core.sessions import (
     STATE_FILE,
@@ -238,11 +239,12 @@ class ContextBuilder:
         )
         if stored.pop("rollingFile", "") not in running:
             stored.pop("rollingSummary", None)
-        at, turn = self.sessions.last_message(persona)
+        at, last = self.sessions.last_message(persona)
         if at:
             stored["lastInteraction"] = at.astimezone(UTC).isoformat(timespec="seconds")
-        if turn:
-            stored["lastUserMessage"] = last_message(turn, self.settings.policy.talks)
+        if last:
+            shown = reading_of(last, self.settings.zone).shown
+            stored["lastUserMessage"] = last_message(shown, self.settings.policy.talks)
         state = {
             key: self._cut(value) if isinstance(value, str) else value
             for key, value in stored.items()
@@ -339,8 +341,8 @@ class ContextBuilder:
         self, latest: Mapping[str, Any], promises: Iterable[Fact]
     ) -> list[str]:
         """Return the open loops of the latest session that are not yet facts."""
-        listed = {todos.loop_key(fact.text) for fact in promises}
         loops = self._visible_texts(latest.get("open_loops"))
+        listed = {todos.loop_key(fact.text) for fact in promises if loops}
         return [loop for loop in loops if todos.loop_key(loop) not in listed]
 
     def _visible(self, facts: Iterable[Fact]) -> Iterator[Fact]:

@@ -345,8 +345,8 @@ class MemoryOperations:
         return unit if isinstance(unit, FiledTurn) else self.editor.find(unit.id)
 
     def _turn_path(self, turn: str) -> str:
-        place = self.index.catalog.places([turn]).get(turn)
-        return place[0] if place else ""
+        placed = self.index.catalog.placed_units([turn]).get(turn)
+        return placed[1].path if placed else ""
 
 
 def _known_to(fact: Fact) -> str:

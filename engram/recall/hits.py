@@ -14,6 +14,7 @@ from engram.core.records import UNKNOWN_PERSONA, Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.index.database import OwnNote
 from engram.recall import formatting
+from engram.vault.paths import Place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -167,11 +168,10 @@ def _current(
     size = min(_PAGE, request.k)
     for start in range(0, len(keys), size):
         page = keys[start : start + size]
-        places = index.catalog.places(page)
-        read = index.units([key for key in page if key not in units])
+        read = index.placed(page)
         for key in page:
-            record = units.get(key) or read.get(key)
-            place = places.get(key, ("", ""))
+            known, place = read.get(key, (None, Place()))
+            record = units.get(key) or known
             unit = index.current(record, place, seen) if record else None
             if unit is None:
                 filtered["gone from its file"] += 1
@@ -179,7 +179,7 @@ def _current(
             if is_hidden(unit, request, index.tombstones.keys, filtered):
                 continue
             if visible := index.visible(unit):
-                yield key, visible, place[0]
+                yield key, visible, place.path
             else:
                 filtered["forgotten"] += 1
 

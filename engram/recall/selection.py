@@ -46,9 +46,10 @@ def select(
     page = _Page(question, policy, budget)
     repeated = 0
     for number, hit in enumerate(hits, 1):
-        if hit.key in page.quoted or page.has_text(hit):
+        text = normalise(hit.text)
+        if hit.key in page.quoted or page.has_text(hit, text):
             repeated += 1
-        elif not page.add(hit):
+        elif not page.add(hit, text):
             break
         if number - repeated == k:
             break
@@ -90,8 +91,11 @@ class _Page:
         self._days: Counter[str] = Counter()
         self._turns: Counter[str] = Counter()
 
-    def add(self, hit: SearchHit) -> bool:
-        """Add a hit, cut to the remaining tokens; return False if it does not fit."""
+    def add(self, hit: SearchHit, text: str) -> bool:
+        """Add a hit, cut to the remaining tokens; return False if it does not fit.
+
+        `text` is that of the hit in its normal form.
+        """
         whole = hit
         if hit.said and self._turns[hit.source]:
             hit = replace(hit, said="")
@@ -107,13 +111,13 @@ class _Page:
         if hit.kind == "fact" and short.said == whole.said:
             self.quoted.add(hit.source)
         place = _Chosen(short, hit, cost, day)
-        self.texts[normalise(hit.text)] = place
+        self.texts[text] = place
         self.places.append(place)
         return True
 
-    def has_text(self, hit: SearchHit) -> bool:
+    def has_text(self, hit: SearchHit, text: str) -> bool:
         """Return whether a chosen hit has the same text; a fact takes a turn's place."""
-        same = self.texts.get(normalise(hit.text))
+        same = self.texts.get(text)
         if same and hit.kind == "fact" and same.hit.kind == "turn":
             known = same.hit
             same.hit = replace(hit, said="", score=known.score, rank=known.rank)

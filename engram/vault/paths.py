@@ -72,11 +72,15 @@ _INT64 = 0x7FFF_FFFF_FFFF_FFFF
 
 
 class Stat(NamedTuple):
-    """The state of a file without its content; `mtime` in nanoseconds."""
+    """The state of a file without its content; times in nanoseconds.
+
+    No program can set `ctime`, the time of the last change; 0 if it is unknown.
+    """
 
     inode: int
     size: int
     mtime: int
+    ctime: int = 0
 
 
 NOT_TEXT = "the name of the file, or of its folder, is not UTF-8; rename it"
@@ -84,8 +88,17 @@ NOT_TEXT = "the name of the file, or of its folder, is not UTF-8; rename it"
 UNKNOWN = Stat(NO_INODE, 0, 0)
 """The stat of a file of which only the name is known; each scan reads it again."""
 
+
+class Place(NamedTuple):
+    """The file of a unit as it was indexed: its path, SHA-256 and stat."""
+
+    path: str = ""
+    sha: str = ""
+    stat: Stat = UNKNOWN
+
+
 StatRow = tuple[int, int, int]
-"""A `Stat` as a plain tuple, which is faster to compare."""
+"""A `Stat` without its ctime as a plain tuple, which is faster to compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +182,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 def stat_of(result: os.stat_result) -> Stat:
     """Return the `Stat` of a file, its inode cut to the 63 bits of SQLite."""
-    return Stat(result.st_ino & _INT64, result.st_size, result.st_mtime_ns)
+    inode, size = result.st_ino & _INT64, result.st_size
+    return Stat(inode, size, result.st_mtime_ns, result.st_ctime_ns)
 
 
 def walk(root: str, path: str = "", known: dict[str, StatRow] | None = None) -> Walk:

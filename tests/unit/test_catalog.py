@@ -23,6 +23,7 @@ from engram.index.catalog import Catalog
 from engram.index.database import OwnNote, key_of, open_database
 from engram.index.scan import Scanner
 from engram.vault import facts, frontmatter, sessions, syscalls
+from engram.vault.paths import Place
 
 ZONE = ZoneInfo("Europe/Berlin")
 WHEN = datetime(2026, 11, 20, 21, 14, tzinfo=ZONE)
@@ -86,7 +87,7 @@ class World:
         return replace(fact, path=path)
 
     def place(self, key):
-        return self.catalog.places([key])[key]
+        return self.catalog.placed_units([key])[key][1]
 
     def restart(self):
         self.catalog.close()
@@ -428,7 +429,7 @@ def test_a_file_left_empty_is_a_problem_and_its_memory_is_known_but_not_told(wor
     world.put(fact.path, "")
     assert [problem.code for problem in world.scanner.scan().problems] == ["empty"]
     assert world.catalog.find_fact(fact.id).text == "Anna prefers tea."
-    assert not world.scanner.is_unchanged(*world.place(fact.id))
+    assert not world.scanner.is_unchanged(world.place(fact.id))
     assert world.scanner.read(fact.path).units is None
 
 
@@ -487,7 +488,7 @@ def test_a_symlink_out_of_the_vault_is_never_followed(world, tmp_path):
     }
     assert world.scanner.scan(["notes/folder/secret.md", "notes/file.md"]).added == ()
     assert world.catalog.counts()["files"] == 0
-    assert not world.scanner.is_unchanged("notes/file.md", "")
+    assert not world.scanner.is_unchanged(Place("notes/file.md"))
 
 
 def test_a_symlink_inside_the_vault_is_no_second_note(world):
@@ -615,7 +616,7 @@ def test_a_broken_note_is_a_problem_and_keeps_its_last_good_keys(
     assert (problem.path, problem.code) == (fact.path, code)
     held = world.catalog.find_fact(fact.id)
     assert (held.category, held.text) == (fact.category, text or fact.text)
-    assert world.scanner.is_unchanged(*world.place(fact.id)) == (text is not None)
+    assert world.scanner.is_unchanged(world.place(fact.id)) == (text is not None)
     assert (world.root / fact.path).read_bytes() == content
     world.put(fact.path, good)
     world.scanner.scan()
@@ -711,12 +712,12 @@ def test_only_bytes_that_are_in_the_file_now_are_verified(world):
     """The bytes are handed out while their hash is as known, and not afterwards."""
     fact = world.fact("Anna prefers tea.")
     world.scanner.scan()
-    path, sha = world.place(fact.id)
-    assert world.scanner.is_unchanged(path, sha)
+    place = world.place(fact.id)
+    assert world.scanner.is_unchanged(place)
     world.fact("Anna prefers coffee.", path=fact.path, id=fact.id)
-    assert not world.scanner.is_unchanged(path, sha)
+    assert not world.scanner.is_unchanged(place)
     (world.root / fact.path).unlink()
-    assert not world.scanner.is_unchanged(path, sha)
+    assert not world.scanner.is_unchanged(place)
 
 
 # ---------------------------------------------------------------------------------- indexes and look-ups

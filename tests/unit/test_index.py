@@ -11,6 +11,7 @@ from engram.core import ranking
 from engram.index.filters import SearchFilter
 from engram.index.search import Index
 from engram.vault import sessions
+from engram.vault.paths import Place
 
 WORDS = (
     "The tide is high in Porto.",
@@ -208,15 +209,15 @@ def test_a_unit_that_changed_is_read_from_its_file(told, settings):
     kept = told.call("remember", {"text": "Anna rows a boat."})
     fact = told.index.catalog.fact(kept["id"])
     note = settings.vault / kept["path"]
-    place = told.index.catalog.places([fact.id])[fact.id]
+    place = told.index.placed([fact.id])[fact.id][1]
     assert told.index.current(fact, place, {}) is fact
     note.write_text(note.read_text().replace("boat", "canoe"))
     assert told.index.current(fact, place, {}).text == "Anna rows a canoe."
     note.unlink()
     assert told.index.current(fact, place, {}) is None
     waiting = told.index.unit(next(iter(told.index._waiting)))
-    assert told.index.current(waiting, ("", ""), {}) is waiting
-    assert told.index.current(replace(waiting, block="t99"), ("", ""), {}) is None
+    assert told.index.current(waiting, Place(), {}) is waiting
+    assert told.index.current(replace(waiting, block="t99"), Place(), {}) is None
 
 
 # row: X18

@@ -135,7 +135,7 @@ def test_facts_turns_and_notes_are_found_by_key_path_and_the_beginning_of_an_id(
     keys = [turns[1].key, "notes/garden.md", "none", fact.id]
     assert list(world.index.units(keys)) == [keys[0], keys[1], keys[3]]
     assert world.index.catalog.turn("s1", "u1").block == "t2"
-    assert world.index.catalog.places([fact.id])[fact.id][0] == fact.path
+    assert world.index.placed([fact.id])[fact.id][1].path == fact.path
     assert world.index.lexical.voices([turns[1].key])[turns[1].key].role == "assistant"
     counts = world.index.counts()
     assert (counts["facts.active"], counts["turns"], counts["notes"]) == (1, 2, 1)

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 from engram.index.cache import LookupCache
+from engram.vault.paths import Place
 
 
 def reader(seen, values):
@@ -46,12 +47,13 @@ def test_a_write_is_noticed_though_size_and_time_of_the_file_stay(opened, settin
     note = settings.vault / "note.md"
     note.write_bytes(b"The heron nests by the mill.\n")
     sha = hashlib.sha256(note.read_bytes()).hexdigest()
+    place = Place("note.md", sha)
     before = note.stat()
     time.sleep(0.02)  # longer than a tick of the clock of files
     scanner = memory.index.scanner
-    assert scanner.is_unchanged("note.md", sha)
-    assert scanner.is_unchanged("note.md", sha)
+    assert scanner.is_unchanged(place)
+    assert scanner.is_unchanged(place)
     note.write_bytes(b"The heron nests by the lake.\n")
     os.utime(note, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert note.stat().st_mtime_ns == before.st_mtime_ns
-    assert not scanner.is_unchanged("note.md", sha)
+    assert not scanner.is_unchanged(place)

@@ -1,4 +1,4 @@
-"""A recall parses its question and no text of the vault."""
+"""A recall and a context parse their question and no text of the vault."""
 
 from __future__ import annotations
 
@@ -26,8 +26,14 @@ QUESTIONS = (
 )
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_a_recall_parses_only_its_question(memory, question):
+@pytest.mark.parametrize(
+    ("operation", "question"),
+    [
+        *((operation, one) for operation in ("recall", "context") for one in QUESTIONS),
+        ("context", ""),
+    ],
+)
+def test_a_recall_and_a_context_parse_only_their_question(memory, operation, question):
     turns = [{"text": text, "session": "s"} for text in TOLD]
     turns.append({"text": ANSWER, "session": "s", "role": "assistant"})
     memory.call("observe", {"turns": turns})
@@ -45,8 +51,8 @@ def test_a_recall_parses_only_its_question(memory, question):
 
     sys.setprofile(note)
     try:
-        found = memory.call("recall", {"query": question})
+        found = memory.call(operation, {"query": question} if question else {})
     finally:
         sys.setprofile(None)
-    assert found["hits"]
+    assert "Anna" in found["text"]
     assert parsed == []

@@ -706,12 +706,11 @@ def _state_asked_for(question: str) -> State | None:
         asked = _Clause(rules, question.strip(" ?？.!¿¡"))
         words = rules.asking.sub("", asked.bare)
         for name, pattern, is_past in rules.asks:
-            match = pattern.fullmatch(words)
-            parts = match.groupdict() if match else {}
-            subject = asked.subject(
-                _said(parts, "s"), about_things=attribute(name).thing
-            )
-            if subject:
+            if not (match := pattern.fullmatch(words)):
+                continue
+            parts = match.groupdict()
+            about_things = attribute(name).thing
+            if subject := asked.subject(_said(parts, "s"), about_things=about_things):
                 kind = parts.get("k")
                 attribute_name = f"{name} {kind.lower()}" if kind else name
                 return State(code, subject, attribute_name, (), over=is_past)

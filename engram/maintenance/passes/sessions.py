@@ -20,6 +20,7 @@ from engram.core.forgetting import OMISSION, Utterance
 from engram.core.importance import after_mentions
 from engram.core.language.words import words
 from engram.core.markdown import escape, read_block, replace_block, unescape
+from engram.core.planted import recallable_text
 from engram.core.records import Create, Edit
 from engram.core.sessions import (
     EPISODES,
@@ -371,7 +372,8 @@ class _SessionState:
             row["lastInteraction"] = last
             turns = [one.turn for one in talk.turns if said_by_user(one.turn)]
             if turns:
-                row["lastUserMessage"] = last_message(turns[-1], self.view.policy.talks)
+                shown = recallable_text(turns[-1])
+                row["lastUserMessage"] = last_message(shown, self.view.policy.talks)
         row["messageCount"] = self.view.messages.get(talk.persona or "", 0)
         return row
 
