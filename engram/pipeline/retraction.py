@@ -10,6 +10,7 @@ the turn with the request undoes all of them.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -180,7 +181,7 @@ class Retraction:
         """Forget the named statements; ask if they are unclear or too many."""
         passages, facts = self._named(request)
         found = facts or any(one.turn.role == "user" for one, _ in passages)
-        if request.wish.known and not self._is_known(request, facts):
+        if request.wish.known and not _is_known(request, passages, facts):
             return
         if not found:
             self._ask(request, [], [], now)
@@ -198,13 +199,6 @@ class Retraction:
             self._withdraw_all(request, passages, facts, now, withdrawn)
         else:
             self._ask(request, passages, facts, now)
-
-    def _is_known(self, request: _Request, facts: Sequence[Fact]) -> bool:
-        """Return whether a wish names a known person or thing, a code or an address."""
-        named = normalise(request.wish.named)
-        return bool(named_codes(request.wish, request.sentence)) or any(
-            normalise(name) == named for fact in facts for name in fact.about
-        )
 
     def _take_back(
         self, request: _Request, now: datetime, withdrawn: Withdrawn
@@ -648,6 +642,22 @@ class Retraction:
             self.note_writer.write([Edit(fact.path, fact.sha, keys, why)], [])
             return True
         return False
+
+
+def _is_known(
+    request: _Request,
+    passages: Sequence[tuple[FiledTurn, str]],
+    facts: Sequence[Fact],
+) -> bool:
+    """Return whether a wish names a code, an address, or what was called by this name."""
+    if named_codes(request.wish, request.sentence):
+        return True
+    named = normalise(request.wish.named)
+    texts = [fact.text for fact in facts] + [text for _, text in passages]
+    as_name = re.compile(rf"\b{re.escape(request.wish.named.title())}\b")
+    return any(map(as_name.search, texts)) or any(
+        normalise(name) == named for fact in facts for name in fact.about
+    )
 
 
 def _sentences(turn: FiledTurn) -> Iterator[tuple[int, int, str]]:
