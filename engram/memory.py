@@ -495,7 +495,12 @@ class VaultMemory:
         """
         operation = named(name)
         self._refresh_for(operation)
-        result = self.read(name, params, standing)
+        if operation.decides and not params.get("run"):
+            with self.note_writer.deciding(name, self.clock()) as decision:
+                result = self.read(name, params, standing)
+            result |= {"run": decision.run} if decision.run else {}
+        else:
+            result = self.read(name, params, standing)
         if operation.retracts:
             self.maintenance_loop.retell()
         if operation.writes:

@@ -178,6 +178,12 @@ class EntityNames:
             (entity for entity in named if entity and entity.type == "person"), None
         )
 
+    def owner_words(self) -> frozenset[str]:
+        """Return the folded words of the owner's names."""
+        return frozenset(
+            word for name in self.owner_names() for word in normalise(name).split()
+        )
+
     def owner_names(self) -> tuple[str, ...]:
         """Return the names of the owner: the configured ones, then those of their note.
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 UNREADABLE = "some answers could not be read"
 UNANSWERED = "some questions were not answered"
+LAST = "last"
+"""The name of the latest run for `undo`."""
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -334,7 +336,16 @@ class MaintenanceLoop:
         return {"runs": rows[:last]}
 
     def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002
-        """Undo a run (`X6`), an import, or the undo of an import."""
+        """Undo a run (`X6`), an import, or the undo of an import.
+
+        The id `last` stands for the latest run or import that was not undone.
+        """
+        if id == LAST:
+            imports = [log.run for log in self.imports.logs() if not log.undone]
+            id = max(imports, default="")  # noqa: A001
+            made = jsonl.rows(self.maintenance.snapshot.read(RUNS), newest_first=True)
+            runs = (str(row.get("id")) for row in made)
+            id = max(id, self.maintenance.history.first_undoable(runs))  # noqa: A001
         if found := self.imports.find(id):
             return self._undo_import(*found, dry_run=dry_run).as_json()
         return self.maintenance.undo(id, dry_run=dry_run).as_json()

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from engram.core.records import FiledTurn
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.maintenance.apply import RunWriter
 from engram.maintenance.forecast import forecast
@@ -24,7 +25,9 @@ from engram.maintenance.report import Action, Progress, Report
 from engram.maintenance.schedule import cadence_of, passes_of
 from engram.maintenance.snapshot import Snapshot
 from engram.pipeline.forgetting import Forgetting
+from engram.pipeline.retraction import Retraction
 from engram.pipeline.run_log import DECISION, FILING
+from engram.pipeline.turn_edits import TurnEdits
 from engram.pipeline.write import action_row, reversed_row
 from engram.vault import frontmatter, reviews
 from engram.vault import undo as vault_undo
@@ -350,6 +353,13 @@ class Maintenance:
         archives it again. Raises NotFoundError, ConflictError.
         """
         now, recorded = self.clock(), self._recorded_run(run_id)
+        undone = recorded.cadence.removeprefix(f"{vault_undo.UNDO} ")
+        if undone != recorded.cadence and self._recorded_run(undone).hidden:
+            raise ConflictError(
+                "this undo showed again what was forgotten",
+                where=recorded.run,
+                fix="Use `engram forget` again.",
+            )
         plan = vault_undo.plan_undo(self.vault, recorded)
         run = self.run_log.new_id(now, "undo")
         writes = [
@@ -362,15 +372,18 @@ class Maintenance:
             Action("undo", write.key, write.step.before, write.step.after, why)
             for write in writes
         ]
+        actions += [Action("restore", key, key, key, why) for key in recorded.hidden]
+        actions += [Action("withdraw", key, key, key, why) for key in recorded.told]
         failures: dict[str, str] = {}
-        if writes and not dry_run:
-            self.history.record(run, [write.step for write in writes], plan.replaced)
+        if actions and not dry_run:
+            steps = [write.step for write in writes]
+            undone = f"{vault_undo.UNDO} {recorded.run}"
+            self.history.record(run, steps, plan.replaced, undone)
             failures |= self.run_writer.put(writes)
             is_filing = recorded.cadence == FILING
             self._log_undo(run, now, writes, actions, failures, recorded.cadence)
             if recorded.cadence == DECISION:
-                found = map(self.index.catalog.fact, (one.key for one in writes))
-                Forgetting(self.note_writer).unbury(filter(None, found), now)
+                self._settle_decision(recorded, [one.key for one in writes], now, why)
             if is_filing:
                 self._settle_filing(now, writes, why)
                 failures |= self.run("nightly", only="merge").failures
@@ -378,7 +391,7 @@ class Maintenance:
             self.history.mark_finished(run)
             failures |= self.run_writer.commit(run, f"undo {recorded.run}", writes)
         return Report(
-            run=run if writes else "",
+            run=run if actions else "",
             name="undo",
             started=now,
             ended=self.clock(),
@@ -424,6 +437,23 @@ class Maintenance:
         logged = [str(row.get("action")) for row in self.vault.actions_of(memory)]
         last = [action for action in logged if action in ends][-1:]
         return [reversed_row(now, action, memory, why) for action in last]
+
+    def _settle_decision(
+        self,
+        recorded: vault_undo.RecordedRun,
+        memories: Sequence[str],
+        now: datetime,
+        why: str,
+    ) -> None:
+        """Show what a decision hid, and withdraw the turns that it filed."""
+        forgetting = Forgetting(self.note_writer)
+        forgetting.restore_all([*memories, *recorded.hidden], now, why)
+        edits = TurnEdits(
+            self.note_writer, forgetting, Retraction(self.note_writer, forgetting)
+        )
+        units = self.index.units(recorded.told).values()
+        turns = [unit for unit in units if isinstance(unit, FiledTurn)]
+        edits.withdraw(turns, now, why)
 
     def _settle_filing(
         self, now: datetime, writes: Sequence[PlannedWrite], why: str

@@ -187,6 +187,7 @@ class Settled:
     id: str
     path: str
     stage: str
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +211,7 @@ class Remembered:
     path: str = ""
     category: str = ""
     case: CaseLink | None = None
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +221,7 @@ class CorrectedMemory:
     id: str
     corrects: str
     text: str = ""
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +232,7 @@ class Sensitivity:
     path: str
     sensitivity: str
     known_to: str
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +242,7 @@ class Verified:
     id: str
     path: str
     verification: str
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +252,7 @@ class Updated:
     id: str
     path: str
     changed: list[str]
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +293,7 @@ class Forgotten:
     dry_run: bool = False
     turns: list[str] = field(default_factory=list)
     shared: list[StatedText] = field(default_factory=list)
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)

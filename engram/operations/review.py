@@ -17,13 +17,12 @@ from engram.operations.notes import NoteChanges, superseding_keys
 from engram.pipeline.forgetting import DROPPED, USER_DECIDED
 from engram.pipeline.promises import PromiseSettler
 from engram.pipeline.retraction import Retraction
-from engram.pipeline.run_log import DecisionRecorder
 from engram.pipeline.turn_edits import TurnEdits
 from engram.pipeline.write import KNOWN, action_row
 from engram.vault import facts, reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection
     from datetime import datetime
     from pathlib import Path
 
@@ -60,7 +59,6 @@ class ReviewQueue:
         self.turn_edits = TurnEdits(note_writer, forgetting, self.retraction)
         self.promises = PromiseSettler(note_writer)
         self._changes = NoteChanges(note_writer)
-        self._recorder = DecisionRecorder(maintenance.run_log)
 
     def obey(self, paths: Collection[Path | str] | None = None) -> dict[str, str]:
         """Carry out the ticked decisions in all notes, or at and below `paths`.
@@ -126,20 +124,14 @@ class ReviewQueue:
             return ""
         if current.held_pass:
             return self._decide_held_run(current, decision, now)
-        self._recorder = DecisionRecorder(self.maintenance.run_log)
-        if current.choices == reviews.CONFLICT:
-            self._decide_conflict(current, decision, now)
-        elif decision == "keep":
-            self._keep(current.memories[0], now)
-        else:
-            self._drop(current, now)
-        return self._recorder.finish(now, decision)
-
-    def _write(
-        self, changes: Sequence[Change], rows: Sequence[Mapping[str, object]]
-    ) -> None:
-        self._recorder.add(changes)
-        self.note_writer.write(changes, rows)
+        with self.note_writer.deciding(decision, now) as made:
+            if current.choices == reviews.CONFLICT:
+                self._decide_conflict(current, decision, now)
+            elif decision == "keep":
+                self._keep(current.memories[0], now)
+            else:
+                self._drop(current, now)
+        return made.run
 
     def merge_into_equal(self, fact: Fact, now: datetime) -> Fact | None:
         """Replace `fact` by the active memory with the same statement (`C5`).
@@ -163,7 +155,7 @@ class ReviewQueue:
         ]
         row = action_row(now, "supersede", fact.id, KNOWN) | {"met": equal.id} | BY_USER
         try:
-            self._write(changes, [row])
+            self.note_writer.write(changes, [row])
         except ConflictError:
             return None
         return self.index.catalog.fact(equal.id)
@@ -175,13 +167,13 @@ class ReviewQueue:
         fact = self.merge_into_equal(fact, now) or fact
         self.forgetting.unbury([fact], now)
         row = action_row(now, "keep", fact.id, "kept in review") | BY_USER
-        self._write([self._changes.activate(fact, {}, now)], [row])
+        self.note_writer.write([self._changes.activate(fact, {}, now)], [row])
 
     def _drop(self, case: ReviewCase, now: datetime) -> None:
         """Trash a doubtful memory; its tombstone covers its turn only with evidence."""
         (fact,) = case.memories
         self.forgetting.bury([fact], now, DROPPED, turns=any(case.evidence))
-        self._write(
+        self.note_writer.write(
             [self._changes.trash(case.path, case.sha, now, DROPPED)],
             [action_row(now, "drop", fact.id, DROPPED) | BY_USER],
         )
@@ -235,9 +227,9 @@ class ReviewQueue:
             winner, changes = self._choose(winner, loser, decision, now)
             row = action_row(now, "supersede", loser.id, USER_DECIDED)
             rows.append(row | {"met": winner.id} | BY_USER)
-        self._write(changes, [] if decided else rows)
+        self.note_writer.write(changes, [] if decided else rows)
         trash = self._changes.trash(case.path, case.sha, now, "decided")
-        self._write([trash], [])
+        self.note_writer.write([trash], [])
 
     def _keep_all(self, case: ReviewCase, now: datetime) -> list[Change]:
         waiting = [

@@ -15,6 +15,7 @@ from engram.core.categories import CATEGORIES, PLAIN, category_named, category_o
 from engram.core.forgetting import Utterance
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.secrets import DOOR_CODE, redact
+from engram.core.language.states import states
 from engram.core.records import NO_PERSONA, REMEMBERED, UNKNOWN_PERSONA, Edit, Fact
 from engram.core.text import content_hash, ulid
 from engram.errors import (
@@ -33,6 +34,7 @@ from engram.pipeline.imports import AGAIN
 from engram.pipeline.write import KNOWN, action_row, reversed_row
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from engram.core.records import Candidate, FiledTurn, Turn
@@ -283,11 +285,16 @@ class StatementOperations:
     # -- correct -----------------------------------------------------------------------
 
     def correct(self, id: str, text: str) -> dict[str, Any]:  # noqa: A002
-        """Replace the statement of a memory; the old one is not restored (X8)."""
+        """Replace the statement of a memory; the old one is not restored (X8).
+
+        Of a statement with several values only those that `text` gives are replaced.
+        """
         fact, now = self.editor.find(id), self.clock()
         turn = self._turn(text, fact.persona, now)
         evidence = self._file(turn)
-        return self._replace(fact, turn.text, evidence.key, now)
+        names = self.reconciler.entity_writer.names.owner_words()
+        whole = _with_values(fact.text, turn.text, names)
+        return self._replace(fact, whole, evidence.key, now)
 
     def _replace(
         self, fact: Fact, text: str, source: str, now: datetime
@@ -440,3 +447,21 @@ def _completed(fact: Fact, guess: Candidate | None, confidence: float | None) ->
 
 def _not_blank(names: list[str] | None) -> list[str]:
     return [name for name in names or () if name.strip()]
+
+
+def _with_values(old: str, new: str, names: Collection[str]) -> str:
+    """Return `old` with the values of `new` in their places, else `new`.
+
+    It is `new` unless `old` has all its attributes and others too, after the same words.
+    """
+    known = {(one.subject, one.attribute): one for one in states(old, names)}
+    given = {(one.subject, one.attribute): one for one in states(new, names)}
+    if not given or not given.keys() < known.keys():
+        return new
+    for slot, state in given.items():
+        before, value, after = old.partition(known[slot].written)
+        leads = before.split()[-1:], new.partition(state.written)[0].split()[-1:]
+        if not value or leads[0] != leads[1]:
+            return new
+        old = f"{before}{state.written}{after}"
+    return old

@@ -78,7 +78,8 @@ class Operation:
     one or more about its output. `{id}` in `path` is an argument; `status` is the HTTP
     status of an answer. `callers` are the kinds of tokens that may call it. `writes`
     runs it in the writer thread; `waits` gives it a thread of its own, because it waits
-    for the writer or for a model. After an operation that `retracts`, generated text
+    for the writer or for a model. The changes of an operation that `decides` are one
+    run, whose id is in the result. After an operation that `retracts`, generated text
     that repeats a retracted statement is rewritten at once. `own_command` means that
     the command, if there is one, is a function in `serve/commands/`.
     """
@@ -95,6 +96,7 @@ class Operation:
     call_facts: tuple[CallFact, ...] = ()
     writes: bool = False
     waits: bool = False
+    decides: bool = False
     retracts: bool = False
     own_command: bool = False
 
@@ -379,6 +381,7 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
         ),
         writes=True,
+        decides=True,
     ),
     Operation(
         "remember",
@@ -443,6 +446,7 @@ OPERATIONS: tuple[Operation, ...] = (
             RUN,
         ),
         writes=True,
+        decides=True,
         callers=ANY_CALLER,
         call_facts=("standing",),
     ),
@@ -714,6 +718,7 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
         ),
         writes=True,
+        decides=True,
         own_command=True,
     ),
     Operation(
@@ -730,6 +735,7 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         call_facts=("owner",),
         writes=True,
+        decides=True,
         retracts=True,
     ),
     Operation(
@@ -749,6 +755,7 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
         ),
         writes=True,
+        decides=True,
         retracts=True,
     ),
     Operation(
@@ -768,6 +775,7 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
         ),
         writes=True,
+        decides=True,
         retracts=True,
     ),
     Operation(
@@ -778,6 +786,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Record that a memory is true. Shows its id, its note and how it is verified.",
         (ID,),
         writes=True,
+        decides=True,
     ),
     Operation(
         "dispute",
@@ -787,6 +796,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Record that a memory is doubtful. It stays and ranks lower; shows its id, its note and how it is verified.",
         (ID,),
         writes=True,
+        decides=True,
     ),
     Operation(
         "review",
@@ -871,13 +881,13 @@ OPERATIONS: tuple[Operation, ...] = (
         "maintenance.undo",
         "POST",
         "/v1/runs/{id}/undo",
-        "Undo a run. Restores its files byte for byte, except those edited since; of an import, hides what it stored. Shows each change.",
+        "Undo a run, by default the latest change. Restores its files byte for byte, except those edited since; of an import, hides what it stored. Shows each change.",
         (
             Param(
                 "id",
                 "text",
-                "the id of a run, or an unambiguous prefix of it",
-                required=True,
+                "the id of a run, or an unambiguous prefix of it; `last` for the latest change",
+                default="last",
                 positional=True,
             ),
             Param(

@@ -79,7 +79,7 @@ class PlanWriter:
     def _as_run(self, plan: WritePlan) -> Iterator[None]:
         """Record the ends of known facts as a run, which can be undone (`X6`)."""
         runs, ended = self.note_writer.runs, set(plan.contradicted.values())
-        run = runs.begin_filing(plan)
+        run = "" if self.note_writer.decision else runs.begin_filing(plan)
         if not run:
             yield
             return

@@ -26,6 +26,7 @@ from engram.core.records import Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.core.turn_versions import turn_digest
 from engram.index import hiding
+from engram.index.database import key_of
 from engram.index.filters import SearchFilter
 from engram.pipeline.summary_removal import SummaryRemoval
 from engram.pipeline.write import action_row
@@ -149,7 +150,10 @@ class Forgetting:
         at = now.isoformat()
         extra = {key: value for key, value in (("for", whole), ("only", only)) if value}
         rows: list[Mapping[str, object]] = []
+        decision = self.note_writer.decision
         for unit in units:
+            if decision:
+                decision.hidden.append(key_of(unit))
             if isinstance(unit, FiledTurn):
                 parts = self._of_turn(unit)
             else:

@@ -112,17 +112,23 @@ class RunLog:
         self.history.mark_finished(run)
 
 
-class DecisionRecorder:
-    """Records the bytes that a decision of the user replaces, for its undo (`X6`).
+class Decision:
+    """A decision of the user, with the bytes that it replaces, for its undo (`X6`).
 
-    A decision writes in several steps; `add` is called before each of them, `finish`
-    after the last. An interrupted decision is carried out again, and recorded then.
+    It writes in several steps; `add` is called before each of them, `finish` after the
+    last. An interrupted decision is carried out again, and recorded then. `hidden` are
+    the units that it hides, `told` the turns that it files; `run` is its id after the
+    end, '' if it changed nothing.
     """
 
-    def __init__(self, run_log: RunLog) -> None:
+    def __init__(self, run_log: RunLog, name: str) -> None:
         self._run_log = run_log
+        self._name = name
         self._steps: list[FileStep] = []
         self._contents: dict[str, bytes] = {}
+        self.hidden: list[str] = []
+        self.told: list[str] = []
+        self.run = ""
 
     def add(self, changes: Iterable[Change]) -> None:
         """Record the bytes that these changes replace. Raises EngramError."""
@@ -141,18 +147,17 @@ class DecisionRecorder:
             self._steps.append(step)
             self._contents[was] = raw
 
-    def finish(self, now: datetime, decision: str) -> str:
-        """Record the decision as a run; return its id, '' if nothing was written."""
-        steps, contents = self._steps, self._contents
-        self._steps, self._contents = [], {}
-        if not steps:
-            return ""
+    def finish(self, now: datetime) -> None:
+        """Record the decision as a run, unless it changed nothing."""
+        if not (self._steps or self.hidden or self.told):
+            return
         log = self._run_log
         run = log.new_id(now, DECISION)
-        log.history.record(run, steps, contents, DECISION)
-        log.append(run, DECISION, now, now, {decision: 1}, {})
+        units = {"hidden": self.hidden, "told": self.told}
+        log.history.record(run, self._steps, self._contents, DECISION, **units)
+        log.append(run, DECISION, now, now, {self._name: 1}, {})
         log.history.mark_finished(run)
-        return run
+        self.run = run
 
 
 def _step(path: str, raw: bytes, new: bytes) -> FileStep:

@@ -7,7 +7,7 @@ boxes; the journal drops the turns last.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -22,13 +22,20 @@ from engram.core.records import BlockEdit, Create, Fact, FiledTurn, Move
 from engram.core.text import content_hash
 from engram.errors import ConflictError, EngramError
 from engram.pipeline.conflicts import ConflictNotes
-from engram.pipeline.run_log import RUNS, RunLog
+from engram.pipeline.run_log import RUNS, Decision, RunLog
 from engram.vault import blocks, disk, facts, frontmatter, sessions
 from engram.vault.paths import stat_of
 from engram.vault.store import ACTIONS, HASHES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from engram.config import Settings
     from engram.core.policy import FilePolicy
@@ -62,6 +69,7 @@ class NoteWriter:
         self.health = health
         self.conflicts = ConflictNotes(vault, index, settings)
         self.runs = RunLog(vault, settings)
+        self.decision: Decision | None = None
         self._logged: set[tuple[str, str]] | None = None
         self._creation_times: dict[str, str] = {}
         self._creation_times_stat: Stat | None = None
@@ -98,6 +106,8 @@ class NoteWriter:
             self.vault.create(path, raw)
         self.index.wrote({path: raw})
         self.index.filed(turns)
+        if self.decision:
+            self.decision.told += [filed.key for filed in placed]
         if any(filed.turn.private for filed in placed):
             placed = tuple(map(self._as_indexed, placed))
         return placed
@@ -139,6 +149,8 @@ class NoteWriter:
         in `Vault.apply`. Raises EngramError; the index then contains the changes that
         were made before the failure.
         """
+        if self.decision:
+            self.decision.add(changes)
         paths = [path for change in changes for path in _paths(change)]
         before = self._hashes_at(paths)
         written: dict[str, bytes] = {}
@@ -267,6 +279,22 @@ class NoteWriter:
         """Read the action log again when it is next needed, because rows were removed."""
         self._logged = None
         self._creation_times_stat = None
+
+    @contextmanager
+    def deciding(self, name: str, now: datetime) -> Iterator[Decision]:
+        """Record what is written within this context as one decision of the user.
+
+        A decision within another one is part of it.
+        """
+        if self.decision:
+            yield self.decision
+            return
+        self.decision = decision = Decision(self.runs, name)
+        try:
+            yield decision
+        finally:
+            self.decision = None
+        decision.finish(now)
 
     def finish_run(self, run: str, plan: WritePlan, failure: str) -> None:
         """Record that the changes of a filing run are written, or why they failed."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from engram.core import ranking
 from engram.core.language.states import USER, names_same, state_asked_for
-from engram.core.text import normalise
 from engram.recall.hits import recallable
 
 if TYPE_CHECKING:
@@ -33,11 +32,7 @@ def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandi
     They gain the weight `answers` in the score, and by themselves score above all others.
     Facts that give it for the user are left out if another subject is meant.
     """
-    words = frozenset(
-        word
-        for name in search.sources.names.owner_names()
-        for word in normalise(name).split()
-    )
+    words = search.sources.names.owner_words()
     wanted = state_asked_for(search.question.text, words)
     if wanted is None or wanted.over or "fact" not in search.request.kinds:
         return candidates

@@ -17,12 +17,14 @@ from engram.errors import ConflictError, EngramError, NotFoundError, StorageErro
 from engram.vault import disk, frontmatter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from engram.vault.store import Vault
 
 SUFFIX = ".run"
+UNDO = "undo"
+"""The first word of the cadence of an undo, before the id of its run."""
 DONE = "finished"
 PURGED = "it was removed from the trash, which is final"
 
@@ -46,13 +48,17 @@ class FileStep:
 class RecordedRun:
     """A run: its steps in order, and the contents that they replaced, by SHA-256.
 
-    `cadence` is recorded if undoing it differs from undoing a maintenance run.
+    `cadence` is recorded if undoing it differs from undoing a maintenance run. A
+    decision of the user may also have `hidden` units, and have `told` turns; both are
+    keys of units.
     """
 
     run: str
     steps: tuple[FileStep, ...]
     contents: Mapping[str, bytes]
     cadence: str = ""
+    hidden: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
 
 
 class UndoHistory:
@@ -98,10 +104,11 @@ class UndoHistory:
         steps: Iterable[FileStep],
         contents: Mapping[str, bytes],
         cadence: str = "",
+        **units: Sequence[str],
     ) -> None:
         """Record a run durably, before it begins; `contents` by SHA-256.
 
-        Raises ConflictError if a run with this id is already recorded.
+        `units` are `hidden` and `told` of a decision. Raises ConflictError if a run with this id is already recorded.
         """
         steps = [step for step in steps if step.after != JUDGEMENTS_FILE]
         places, blob = {}, bytearray()
@@ -109,7 +116,8 @@ class UndoHistory:
             places[sha] = (len(blob), len(contents[sha]))
             blob += contents[sha]
         record = {"run": run, "steps": [asdict(step) for step in steps]}
-        named = {"cadence": cadence} if cadence else {}
+        named = {"cadence": cadence, **units}
+        named = {name: value for name, value in named.items() if value}
         head = json.dumps({**record, "contents": places, **named})
         raw = head.encode("utf-8", "surrogatepass") + b"\n" + bytes(blob)
         disk.make_folders(self.folder)
@@ -137,7 +145,28 @@ class UndoHistory:
             raise self._damaged(run) from fault
         if any(disk.sha256(content) != sha for sha, content in contents.items()):
             raise self._damaged(run)
-        return RecordedRun(run, steps, contents, str(record.get("cadence", "")))
+        cadence, units = str(record.get("cadence", "")), ("hidden", "told")
+        return RecordedRun(
+            run,
+            steps,
+            contents,
+            cadence,
+            *(tuple(record.get(name, ())) for name in units),
+        )
+
+    def first_undoable(self, runs: Iterable[str]) -> str:
+        """Return the first of these runs that is no undo and was not undone, or ''.
+
+        The latest run comes first.
+        """
+        undone = set[str]()
+        for run in filter(self.is_kept, runs):
+            word, _, name = self.load(run).cadence.partition(" ")
+            if word == UNDO:
+                undone.add(name)
+            elif run not in undone:
+                return run
+        return ""
 
     def remove_where(self, run: str, selects: Callable[[bytes], bool]) -> None:
         """Remove a recorded run for good if `selects` accepts its bytes."""

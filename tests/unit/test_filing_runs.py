@@ -150,10 +150,11 @@ def test_a_note_that_a_person_changed_since_stays_and_is_named(simulation, notes
 def test_a_statement_that_a_caller_has_kept_is_a_run_too(simulation, notes):
     say(simulation, "I live in Munich.", day=0)
     simulation.advance(START + timedelta(days=40))
-    simulation.call("remember", text="I've moved to Augsburg.")
-    (run,) = filing_runs(simulation)
-    simulation.call("undo", id=run["id"])
+    made = simulation.call("remember", text="I've moved to Augsburg.")
+    assert filing_runs(simulation) == []
+    assert simulation.call("undo")["counts"] == {"undo": 2, "withdraw": 1}
     assert notes()[LIVES]["status"] == "active"
+    assert made["path"] not in {note["path"] for note in notes().values()}
 
 
 def test_a_statement_that_ends_nothing_is_no_run(simulation):
@@ -201,6 +202,7 @@ def test_a_statement_ends_a_note_that_a_person_has_just_changed(simulation, note
     assert made["verdict"] == "created"
     after = notes()
     assert (after[LIVES]["status"], after[MOVED]["status"]) == ("superseded", "active")
-    assert [run["counts"] for run in filing_runs(simulation)] == [{"ended by rule": 1}]
+    runs = {run["id"]: run["counts"] for run in simulation.call("runs")["runs"]}
+    assert runs[made["run"]] == {"remember": 1}
     if how == "edited":
         assert "Written by hand." in path.read_text()

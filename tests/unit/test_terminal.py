@@ -207,9 +207,7 @@ def test_a_name_that_is_not_used_ranks_lower_and_is_not_said_to_go(memory):
     assert "stale" not in text
 
 
-@pytest.mark.parametrize(
-    ("command", "hint"), [("undo", "`engram runs`"), ("show", "`engram list`")]
-)
+@pytest.mark.parametrize(("command", "hint"), [("show", "`engram list`")])
 def test_a_missing_id_is_answered_with_where_ids_are(capsys, command, hint):
     assert run([command]) == 64
     assert hint in capsys.readouterr().err

@@ -350,3 +350,43 @@ def test_an_undo_tells_what_failed_also_where_the_catalogue_cannot_be_written(
     keeping.memory.files.rescan(None)
     keeping.order.undo(report.run)
     assert {keeping.seen(name).status for name in (first, second)} == {"active"}
+
+
+# row: X8
+def test_undo_takes_back_the_latest_change_whatever_it_was(memory):
+    """Kept, corrected, pinned and forgotten: each in turn, the latest first."""
+    statement = "I live in Berlin and work at Stripe."
+    kept = memory.call("remember", {"text": statement})
+    corrected = memory.call("correct", {"id": kept["id"], "text": "I live in Hamburg."})
+    assert corrected["text"] == "I live in Hamburg and work at Stripe."
+    memory.call("update", {"id": corrected["id"], "pinned": True})
+    memory.call("forget", {"id": corrected["id"]})
+
+    def shown():
+        hits = memory.call("recall", {"query": "Where do I live and work?"})["hits"]
+        return {hit["text"] for hit in hits if not hit.get("ended")}
+
+    assert shown() == set()
+    memory.call("undo", {})
+    assert memory.index.find(corrected["id"]).pinned
+    assert shown() == {corrected["text"]}
+    memory.call("undo", {})
+    assert not memory.index.find(corrected["id"]).pinned
+    memory.call("undo", {})
+    assert shown() == {statement}
+    memory.call("undo", {})
+    assert shown() == set()
+    with pytest.raises(NotFoundError):
+        memory.call("undo", {})
+
+
+# row: X8
+def test_a_forgotten_turn_is_shown_again(memory):
+    memory.call("observe", {"turns": [{"text": "Anna rows a boat."}]})
+    memory.call("flush", {})
+    (turn,) = memory.call("recall", {"query": "boat", "kinds": ["turn"]})["hits"]
+    memory.call("forget", {"id": turn["key"]})
+    undone = memory.call("undo", {})
+    assert memory.call("recall", {"query": "boat"})["hits"]
+    with pytest.raises(ConflictError, match="forgotten"):
+        memory.call("undo", {"id": undone["run"]})

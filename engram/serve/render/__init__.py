@@ -61,7 +61,10 @@ def lines_of(
 
         return recall_lines(result, explain=explain)
     if name not in RENDERERS or (verbose and name in BRIEF):
-        return tree_lines(result)
+        run = result.get("run")
+        rest = {key: value for key, value in result.items() if key != "run"}
+        hint = [f"`engram undo {run}` takes it back."] if run else []
+        return [*tree_lines(rest), *hint]
     from importlib import import_module
 
     module, _, function = RENDERERS[name].partition(".")
