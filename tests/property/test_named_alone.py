@@ -77,7 +77,7 @@ def handed_out(simulation, query):
 # row: A26
 # row: X8
 # row: X12
-@examples(40, 12)
+@examples(200, 12)
 @given(VAULTS, st.sampled_from(["forget", "purge"]))
 def test_only_the_named_statement_is_forgotten_or_purged(statements, how):
     """Every other memory stays as it is and is recalled; no sentence states the named
