@@ -9,9 +9,14 @@ properties of `Attribute()`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
+
+from engram.core.language import languages
+from engram.core.text import normalise
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +131,25 @@ _OTHER = Attribute()
 def attribute(name: str) -> Attribute:
     """Return the row of an attribute; "favourite colour" has the row of `favourite`."""
     return ATTRIBUTES.get(name.partition(" ")[0], _OTHER)
+
+
+def standing_by_words(text: str) -> str:
+    """Return the standing attribute of law 1 that the words of a text name, or ''.
+
+    It serves statements without an attribute, such as imports in a language without
+    rules: `我对花生过敏` gives health. The words are in section `[standing]` of the
+    language files; they may name too much, because a lost allergy cannot be restored.
+    """
+    plain = normalise(text)
+    return next((name for name, words in _words() if words.search(plain)), "")
+
+
+@cache
+def _words() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return the words of each standing attribute in all languages."""
+    listed: dict[str, list[str]] = {}
+    for code, rows in languages.section("standing").items():
+        start = "" if code in languages.unspaced() else r"(?<!\w)"
+        for name, words in rows.items():
+            listed.setdefault(name, []).append(f"{start}(?:{words})")
+    return tuple((name, re.compile("|".join(rows))) for name, rows in listed.items())

@@ -1,7 +1,6 @@
 """Classify a text: its kind, confidence tier and importance (C4, C6, C10).
 
-Word lists are English unless noted. The kind is decided in every language with `dates`
-and `permanent_attributes` data.
+Word lists are English unless noted.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.categories import CATEGORIES, category_of
 from engram.core.language.dates import has_time_expression, resolve
-from engram.core.language.permanent_attributes import permanent_attribute
+from engram.core.user_facts import standing_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -78,18 +77,24 @@ _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def kind_of(
-    text: str, category: str, tags: Collection[str] = (), when: Interval | None = None
+    text: str,
+    category: str,
+    tags: Collection[str] = (),
+    when: Interval | None = None,
+    *,
+    name: str = "",
 ) -> tuple[str, str]:
     """Return "episode" or "note", and the reason; the first rule that applies counts.
 
-    (Row `C6`.) The order is: a permanent attribute → note, also with a date; a temporal
+    (Row `C6`.) The order is: a standing attribute → note, also with a date; a temporal
     marker → episode; the category; the tags, note before episode; a past event, or a
     date or time word that is not the beginning of a state → episode; otherwise note
-    (law 3 reverses this). `when` is the time that the statement is about. `Anna
+    (law 3 reverses this). `when` is the time that the statement is about, `name` its
+    attribute. `Anna
     deployed it yesterday` → episode, `Her birthday is on 14 March` → note, `The sky is
     blue` → note.
     """
-    if attribute := permanent_attribute(text):
+    if attribute := standing_attribute(text, name):
         return "note", f"tells of {attribute}"
     if found := _TEMPORAL.search(text):
         return "episode", f"says {found.group().lower()!r}"

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from engram.core.categories import category_of
 from engram.core.language.dates import has_time_expression, resolve
 from engram.core.language.keep_requests import REMEMBER_TAG
-from engram.core.language.permanent_attributes import permanent_attribute
 from engram.core.trust import DERIVED_ORIGINS, EXTERNAL
+from engram.core.user_facts import standing_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -216,7 +216,7 @@ def protection(fact: Fact, user_action: str | None = None) -> str | None:
 
     Every pass that archives or removes memories calls this. Protected are memories that
     the user asked to keep, confirmed, edited or wrote by hand, the lasting categories,
-    and permanent attributes of people, from any source. Such a memory leaves only at
+    and standing attributes of people, from any source. Such a memory leaves only at
     its own end, by a replacement, or at the user's request. `user_action` is an action
     of the user in the action log that protects the memory, or None. A settled
     commitment has reached its own end.
@@ -236,7 +236,7 @@ def protection(fact: Fact, user_action: str | None = None) -> str | None:
     category = category_of(fact.category)
     if category.protected and not _is_of_the_day(fact):
         return f"an open {category.name}" if category.promise else f"a {category.name}"
-    attribute = permanent_attribute(fact.text)
+    attribute = standing_attribute(fact.text, fact.attribute)
     return f"tells of {attribute}" if attribute else None
 
 

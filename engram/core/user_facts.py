@@ -9,11 +9,11 @@ first, so that ten facts about health never displace the name.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from engram.core.attributes import attribute
+from engram.core.attributes import attribute, standing_by_words
 from engram.core.categories import category_of
-from engram.core.language.permanent_attributes import names_pet, permanent_attribute
 from engram.core.language.states import USER, of_owner, states
 from engram.core.language.wishes import is_standing_wish
 from engram.core.language.words import fold
@@ -80,16 +80,20 @@ def slots_of(fact: Fact) -> tuple[Slot, ...]:
         return tuple(dict.fromkeys(slots))
     if fact.kind == "episode" or category.momentary:
         return ()
-    name = permanent_attribute(fact.text)
-    if name in _MAYBE_PETS and names_pet(fact.text):
-        name = "pet"
-    if name is None and category.relates_people:
-        name = "family"
+    name = standing_by_words(fact.text) or ("family" if category.relates_people else "")
     return (Slot(name, subject),) if name else ()
 
 
-_MAYBE_PETS = frozenset({None, "possession", "name", "family"})
-"""Standing attributes that the words of a pet may seem to give."""
+@lru_cache(maxsize=1 << 14)
+def standing_attribute(text: str, name: str = "") -> str:
+    """Return the standing attribute that a statement gives, or '' (law 1).
+
+    The result is the `lasts` of `name`, the attribute of its note. Without one it
+    follows from words that name a standing attribute, or from the rule table.
+    """
+    lasts = attribute(name).lasts or standing_by_words(text)
+    given = (attribute(state.attribute).lasts for state in states(text))
+    return lasts or next(filter(None, given), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from engram.core.classify import (
 )
 from engram.core.entities import lifetime_end
 from engram.core.language.keep_requests import REMEMBER_TAG, asked_to_keep
-from engram.core.language.permanent_attributes import permanent_attribute
 from engram.core.lifecycle import protection
 from engram.core.personas import fact_persona
 from engram.core.records import HIGH, Fact
 from engram.core.todos import LOOPS, lapsed
+from engram.core.user_facts import standing_attribute
 from engram.pipeline.forgetting import FORGOTTEN
 
 if TYPE_CHECKING:
@@ -136,10 +136,10 @@ def _kind(candidate: Candidate, category: str) -> str:
     is_state = candidate.sort in {"lasting", "state"}
     if is_state and not category_of(category).momentary:
         return "note"
-    kind, _ = kind_of(candidate.text, category, candidate.tags, candidate.when)
-    if candidate.sort == "event" and not permanent_attribute(candidate.text):
+    text, name = candidate.text, candidate.attribute
+    if candidate.sort == "event" and not standing_attribute(text, name):
         return "episode"
-    return kind
+    return kind_of(text, category, candidate.tags, candidate.when, name=name)[0]
 
 
 def _valid_until(candidate: Candidate, kind: str, turn: Turn) -> datetime | None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from engram.core import lifecycle, personas, user_facts
 from engram.core.categories import category_of
 from engram.core.entities import entity_ref, name_key
-from engram.core.language.permanent_attributes import permanent_attribute
 from engram.core.language.words import words
 from engram.core.records import Fact
 from engram.core.text import normalise
@@ -94,7 +93,7 @@ class CurrentFacts:
     def cards(self, query: str, facts: Sequence[Fact]) -> dict[str, list[Fact]]:
         """Return the facts about each entity that a question names, by its name.
 
-        Kinship and permanent attributes come first. What an import or a tool says is
+        Kinship and standing attributes come first. What an import or a tool says is
         left out (`X27`).
         """
         policy = self.settings.policy.recall
@@ -209,9 +208,9 @@ class CurrentFacts:
 
 
 def _card_order(fact: Fact) -> tuple[object, ...]:
-    name = permanent_attribute(fact.text)
+    name = user_facts.standing_attribute(fact.text, fact.attribute)
     close = category_of(fact.category).relates_people or name == "family"
-    return (not close, name is None, *user_facts.by_worth(fact))
+    return (not close, not name, *user_facts.by_worth(fact))
 
 
 def _weight_order(fact: Fact) -> tuple[object, ...]:

@@ -26,8 +26,6 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
         ("The dog's name is Rex.", ["Rex"]),
         ("Mein Hund Rex frisst gern Käse.", ["Rex"]),
         ("Der Hund der Person heißt Rex.", ["Rex"]),
-        ("Notre chien s'appelle Rex.", ["Rex"]),
-        ("El perro de la persona se llama Rex.", ["Rex"]),
         ("The dog is German.", []),
         ("The user walks the dog Sunday.", []),
         ("Jonas is the dog's vet.", []),

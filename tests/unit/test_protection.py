@@ -16,9 +16,9 @@ from engram.core import classify, decay, lifecycle
 from engram.core.attributes import ATTRIBUTES
 from engram.core.categories import CATEGORIES
 from engram.core.language.keep_requests import asked_to_keep
-from engram.core.language.permanent_attributes import permanent_attribute
 from engram.core.policy import Policy
 from engram.core.records import Fact, Usage
+from engram.core.user_facts import standing_attribute
 from engram.errors import BadRequestError, NotFoundError
 from engram.memory import VaultMemory
 from engram.serve import output
@@ -422,7 +422,7 @@ def test_a_standing_attribute_is_recognised_by_its_words(text, told):
     """In every language that somebody speaks to engram; its name may be another's where
     a statement tells two.
     """
-    found = permanent_attribute(text)
+    found = standing_attribute(text)
     assert found in {row.lasts for row in ATTRIBUTES.values()}
     assert found == told or {found, told} <= {
         "name",
@@ -450,7 +450,7 @@ def test_a_standing_attribute_is_recognised_by_its_words(text, told):
 )
 def test_a_moment_tells_no_standing_attribute(text):
     """Else nothing would ever fade."""
-    assert permanent_attribute(text) is None
+    assert not standing_attribute(text)
 
 
 @pytest.mark.parametrize(

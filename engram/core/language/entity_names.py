@@ -9,7 +9,6 @@ import re
 from functools import cache
 
 from engram.core.language import languages
-from engram.core.language.permanent_attributes import pet_words
 
 _NAME = r"(?-i:[^\W\d_a-z][\w'-]*[^\W\d_])"
 """A capitalised word that is not an initial."""
@@ -37,7 +36,8 @@ def is_event(name: str) -> bool:
 
 @cache
 def _animal() -> re.Pattern[str]:
-    pets = "|".join(sorted(map(re.escape, pet_words()), key=len, reverse=True))
+    groups = ("extraction.groups", "rules.groups")
+    pets = "|".join(languages.any_pattern(section, "PET") for section in groups)
     called = languages.any_pattern("entity_names", "animal_called")
     is_ = languages.any_pattern("entity_names", "animal_is")
     own = languages.any_pattern("entity_names", "animal_own")

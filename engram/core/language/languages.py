@@ -37,9 +37,7 @@ _SECTIONS: Mapping[str, str] = {
     """,
     "synonyms": "*",
     "keep_requests": "asked openings before after joins anywhere and_that",
-    "permanent_attributes": "",
-    "permanent_attributes.groups": "*",
-    "permanent_attributes.cues": "*",
+    "standing": "*",
     "rules": """
         verb written adverbs news additions limits long_ago undone first_person
         possessive user no_subject no_value articles after_value joins asking rows asks

@@ -88,17 +88,11 @@ def _is_speaker(name: str) -> bool:
     word = name.casefold()
     if word in FIRST_PERSON:
         return True
-    return word in _relatives() or not (synonyms(word) or word in _not_names())
+    is_relative = _RELATIVE.fullmatch(word) is not None
+    return is_relative or not (synonyms(word) or word in _not_names())
 
 
-@cache
-def _relatives() -> frozenset[str]:
-    groups = languages.section("permanent_attributes.groups").values()
-    return frozenset(
-        word.casefold()
-        for group in groups
-        for word in languages.phrases(group.get("kin", ""))
-    )
+_RELATIVE = languages.LazyPattern(languages.any_pattern("words", "relatives"))
 
 
 @cache
