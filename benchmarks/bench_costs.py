@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
 SIGNS = 4
 ZONE = ZoneInfo("Europe/Berlin")
-TOLD = frozenset(
-    ("describe", "story", "macro", "profile", "patterns", "subjects", "bridge")
-)
+TOLD = frozenset(("describe", "story", "macro", "patterns", "subjects", "bridge"))
 SUMMARIES = frozenset(("rolling", "session", "spine", "episode"))
 WORDS = "They talked of their days, their work and of the people they know."
 

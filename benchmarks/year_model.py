@@ -428,7 +428,6 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any]], Body]] = {
     "describe": lambda shown: _sentences_of(shown, 2),
     "story": lambda shown: _sentences_of(shown, 3),
     "macro": lambda shown: _sentences_of(shown, 4),
-    "profile": lambda shown: _sentences_of(shown, 50),
     "patterns": lambda shown: _sentences_of(shown, 40),
     "probe": lambda _shown: {"invalid": []},
     "bridge": lambda _shown: {"connected": False, "facts": [], "how": ""},

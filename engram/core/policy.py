@@ -723,8 +723,6 @@ class ProfilePolicy(Numbers, group="portraits"):
     card_memories: int
     card_words: int
     profile_lines: int
-    covered_chars: int
-    covered_share: float
     identity_chars: int
     identity_bytes: int
     bridge_memories: int

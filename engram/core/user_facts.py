@@ -8,7 +8,7 @@ first, so that ten facts about health never displace the name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -51,13 +51,15 @@ _LEAST_CONFIDENCE = 0.5
 class Slot:
     """What a fact gives: an attribute of a subject, with its value in folded words.
 
-    `subject` is as in `State`; `over` is true if the fact ends the value.
+    `subject` is as in `State`; `over` is true if the fact ends the value; `written` is
+    the value as it was written, which the index does not keep.
     """
 
     attribute: str
     subject: tuple[str, ...]
     value: tuple[str, ...] = ()
     over: bool = False
+    written: str = field(default="", compare=False)
 
 
 def slots_of(fact: Fact) -> tuple[Slot, ...]:
@@ -72,11 +74,15 @@ def slots_of(fact: Fact) -> tuple[Slot, ...]:
         value = normalise(fact.value)
         said = (one.subject for one in read if one.attribute == fact.attribute)
         own = (USER,) if named in value else subject
-        return (Slot(fact.attribute, next(said, own), tuple(value.split())),)
+        words = tuple(value.split())
+        return (Slot(fact.attribute, next(said, own), words, written=fact.value),)
     if is_standing_wish(fact.text):
         return (Slot(WISH, (USER,)),)
     if found := [one for one in read if not one.planned]:
-        slots = (Slot(one.attribute, one.subject, one.value, one.over) for one in found)
+        slots = (
+            Slot(one.attribute, one.subject, one.value, one.over, one.written)
+            for one in found
+        )
         return tuple(dict.fromkeys(slots))
     if fact.kind == "episode" or category.momentary:
         return ()

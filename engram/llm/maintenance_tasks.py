@@ -462,7 +462,6 @@ TASKS |= {
     "probe": Task(ProbeReply, _outdated, "never", listed="memories", enough=5),
     "describe": Task(SentencesReply, partial(read_sentences, 4), "few", together=True),
     "relate": Task(RelatedReply, read_related, "few", together=True),
-    "profile": Task(SentencesReply, partial(read_sentences, 50), "never"),
     "patterns": Task(SentencesReply, partial(read_sentences, 40), "never"),
     "story": Task(SentencesReply, partial(read_sentences, 3)),
     "macro": Task(SentencesReply, partial(read_sentences, 4), "never"),

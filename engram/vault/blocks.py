@@ -27,15 +27,16 @@ PROSE = ("description", "story")
 """Blocks of sentences, placed below the title; blocks of list items follow at the end.
 """
 
+_ROW = re.compile(r"\| (?P<text>.*) \|(?P<links>(?: \[\[[^\[\]|]+\]\])*) +\|")
 _LINE = re.compile(r"(?:- )?(?P<text>.*?)(?P<links>(?: \[\[[^\[\]|]+\|\d+\]\])*)")
-_STEM = re.compile(r"\[\[([^\[\]|]+)\|")
+_STEM = re.compile(r"\[\[([^\[\]|]+)")
 _TITLE = re.compile(r"\A\s*# [^\n]*\n")
 
 
 def page_from(note: notes.Note) -> Page:
     """Return the page in a note."""
     blocks_by_name = {
-        name: block_lines(text)
+        name: block_lines(text, name)
         for name, text in blocks(note.body).items()
         if name != "relations"
     }
@@ -53,13 +54,14 @@ def is_user_page(page: Page) -> bool:
     return has_text and not page.blocks and not ours
 
 
-def block_lines(text: str) -> tuple[Line, ...]:
-    """Return the lines of a block without its heading.
+def block_lines(text: str, name: str) -> tuple[Line, ...]:
+    """Return the lines of the block `name` without its heading.
 
     The text is that of `block_text`, or the user changed it.
     """
+    form = _ROW if name in TABLES else _LINE
     found = (
-        _LINE.fullmatch(line.strip())
+        form.fullmatch(line.strip())
         for line in text.splitlines()
         if line.strip() and not line.startswith(_TITLE_MARK)
     )
@@ -79,6 +81,9 @@ TITLES = {
 
 _TITLE_MARK = "## "
 
+TABLES = {"slots": "| Attribute | Value | Since | Memory |\n| --- | --- | --- | --- |"}
+"""The heads of the tables, by block name; ` | ` parts the cells of a line."""
+
 
 def block_text(lines: Sequence[Line], name: str) -> str:
     """Return the text of the block `name`; markup in the lines is made inert."""
@@ -86,11 +91,17 @@ def block_text(lines: Sequence[Line], name: str) -> str:
     rendered = []
     for line in lines:
         words = escape(" ".join(plain_text(line.text).split()))
+        if name in TABLES:
+            links = [f"[[{stem}]]" for stem in line.sources]
+            rendered.append(f"| {words} | {' '.join(links)} |")
+            continue
         links = [
             f"[[{stem}|{numbers.setdefault(stem, len(numbers) + 1)}]]"
             for stem in line.sources
         ]
         rendered.append(("" if name in PROSE else "- ") + " ".join([words, *links]))
+    if rendered and name in TABLES:
+        rendered.insert(0, TABLES[name])
     if rendered and name in TITLES:
         rendered = [f"{_TITLE_MARK}{TITLES[name]}", "", *rendered]
     return "\n".join(rendered)

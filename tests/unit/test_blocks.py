@@ -38,7 +38,7 @@ LINES = st.lists(
 
 
 # row: B11
-@given(LINES, st.sampled_from(("description", "card")))
+@given(LINES, st.sampled_from(("description", "card", "slots")))
 def test_lines_read_back_as_they_were_written(lines, name):
     """Whatever the words are; a second writing changes nothing."""
     change = BlockEdit("n.md", "", blocks={name: tuple(lines)}, title="Anna")
@@ -56,7 +56,7 @@ def test_lines_read_back_as_they_were_written(lines, name):
 )
 def test_no_words_are_markup(words):
     text = block_text([Line(words, ("n",))], "card")
-    assert block_lines(text) == (Line(words, ("n",)),)
+    assert block_lines(text, "card") == (Line(words, ("n",)),)
     assert text.count("[[") == 1
 
 
@@ -91,7 +91,7 @@ def test_a_list_about_an_entity_has_a_heading_that_is_no_line_of_it():
     edit = BlockEdit("n.md", "", {"kind": "entity"}, {"card": lines}, title="Anna")
     raw = apply_block_edit(b"", edit, LIMITS)
     assert b"## In short\n\n- Anna lives in Porto." in raw
-    assert block_lines(blocks(raw.decode())["card"]) == lines
+    assert block_lines(blocks(raw.decode())["card"], "card") == lines
     gone = apply_block_edit(raw, BlockEdit("n.md", "", blocks={"card": ()}), LIMITS)
     assert b"In short" not in gone
 

@@ -10,8 +10,6 @@ import pytest
 
 from engram.config import ModelSettings
 from engram.errors import NotFoundError
-from engram.maintenance.passes.generated_text import Line
-from engram.maintenance.passes.profiles import _without_repeats
 from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links, orphan_boxes
 from tests.fakes.openai_server import garbage
@@ -62,8 +60,18 @@ def asks(fake, task):
 # -- the profile -----------------------------------------------------------------------
 
 
+def told_of_user(keeping):
+    """The attributes and values in the table of the profile, then its sentences."""
+    lines = text(keeping, "profile.md").splitlines()
+    rows = [line.split(" | ") for line in lines if line.startswith("| ")][2:]
+    said = [line for line in lines if line.startswith("- ")]
+    return [" ".join(row[:2]).removeprefix("| ") for row in rows] + [
+        line.partition(" [[")[0].removeprefix("- ") for line in said
+    ]
+
+
 # row: C15
-def test_what_lasts_of_the_user_is_a_line_with_its_source(keeping):
+def test_what_lasts_of_the_user_is_a_row_or_a_line_with_its_source(keeping):
     """Nothing passing, nothing of others, nothing of one persona alone, nothing that we
     concluded; a person's stays.
     """
@@ -74,11 +82,10 @@ def test_what_lasts_of_the_user_is_a_line_with_its_source(keeping):
     plant(keeping, "Anna likes tea too.", category="preference")
     consolidate(keeping, cadence="nightly")
     path = keeping.root / "profile.md"
-    lines = [line for line in path.read_text().splitlines() if line.startswith("- ")]
-    assert {line.partition(" [[")[0] for line in lines} == {
-        "- The user likes tea.",
-        "- The user can sail.",
-    }
+    assert told_of_user(keeping) == ["like tea", "The user can sail."]
+    assert "| like | tea | 2026-11-20 | [[preference-the-user-likes-tea-" in (
+        path.read_text()
+    )
     path.write_text(path.read_text() + "\nI also like rain.\n")
     keeping.memory.call("forget", {"id": likes})
     consolidate(keeping, cadence="nightly")
@@ -114,138 +121,18 @@ def test_a_persons_own_note_of_that_name_is_left_alone(keeping):
 
 
 # row: C15
-def test_what_says_nothing_more_than_another_line_is_left_out():
-    """Equal in the normal form, or more than 20 signs and 60 % of the other."""
-    from engram.core.policy import ProfilePolicy
-
-    texts = [
-        "The user likes black tea.",
-        "The user likes black tea",
-        "The user likes black tea. Daily.",
-        "Tea.",
-    ]
-    assert [
-        one.text
-        for one in _without_repeats(
-            [Line(words, (words,)) for words in texts], ProfilePolicy()
-        )
-    ] == texts[2:]
-
-
-# row: C15
 # row: X2
-def test_without_a_model_a_long_profile_leaves_out_what_tells_least(opened, settings):
+def test_a_long_profile_leaves_out_what_tells_least(opened, settings):
     keeping = Keeping(opened(**small(settings, profile_lines=10)))
     of_the_user(
         keeping, *(f"The user likes tea number {n}." for n in range(12)), importance=0.4
     )
     of_the_user(keeping, "The user likes rum.", importance=0.9)
-    report = consolidate(keeping)
-    held = text(keeping, "profile.md")
-    assert len(held.splitlines()) - held.count("%%") // 2 <= 10 + 3
-    assert "rum" in held
-    assert report["unasked"]["profile"] == 1
-    whole(keeping)
-
-
-# row: C15
-def test_a_long_profile_is_put_into_fewer_words_and_grows_again_from_there(
-    opened, settings, fake, clock
-):
-    """Once; what comes later is a line of its own, and what is over takes its line with
-    it.
-    """
-    model = ModelSettings("m", fake.url, api="chat")
-    keeping = Keeping(opened(model=model, **small(settings, profile_lines=10)))
-    ids = of_the_user(keeping, *(f"The user likes tea number {n}." for n in range(12)))
-    fake.script(
-        lambda body: (
-            {
-                "sentences": [
-                    {"facts": [1], "text": "Likes tea."},
-                    {"facts": [*range(2, 13)], "text": "Likes more tea."},
-                ]
-            }
-            if task_of(body) == "profile"
-            else scribe(body)
-        )
-    )
     consolidate(keeping)
-    lines = [
-        line
-        for line in text(keeping, "profile.md").splitlines()
-        if line.startswith("- ")
-    ]
-    assert [line.partition(" [[")[0] for line in lines] == [
-        "- Likes tea.",
-        "- Likes more tea.",
-    ]
+    held = told_of_user(keeping)
+    assert len(held) <= 10
+    assert held[0] == "like rum"
     whole(keeping)
-    clock.advance(days=1)
-    of_the_user(keeping, "The user likes rum.")
-    consolidate(keeping)
-    assert len(asks(fake, "profile")) == 1
-    keeping.memory.call("forget", {"id": min(ids)})
-    consolidate(keeping)
-    lines = [
-        line
-        for line in text(keeping, "profile.md").splitlines()
-        if line.startswith("- ")
-    ]
-    assert [line.partition(" [[")[0] for line in lines] == [
-        "- Likes more tea.",
-        "- The user likes rum.",
-    ]
-    assert len(asks(fake, "profile")) == 1
-
-
-# row: C15
-def test_a_rewrite_keeps_what_it_does_not_carry(opened, settings, fake, clock):
-    """What the model's words rest on is in them; the others keep their lines, also
-    after one of the sources is forgotten.
-    """
-    model = ModelSettings("m", fake.url, api="chat")
-    keeping = Keeping(opened(model=model, **small(settings, profile_lines=10)))
-    of_the_user(keeping, *(f"The user likes tea number {n}." for n in range(9)))
-    of_the_user(keeping, "The user is allergic to nuts.", importance=0.1)
-    of_the_user(keeping, "The user likes chess.", importance=0.1)
-    tea = {"text": "Likes tea of many numbers."}
-
-    def short(body):
-        shown = material_of(body)["facts"]
-        numbers = [one["n"] for one in shown if "tea" in one["text"]]
-        return {"sentences": [tea | {"facts": numbers}]}
-
-    fake.script(
-        lambda body: short(body) if task_of(body) == "profile" else scribe(body)
-    )
-
-    def lines():
-        consolidate(keeping)
-        return [
-            line.partition(" [[")[0].removeprefix("- ")
-            for line in text(keeping, "profile.md").splitlines()
-            if line.startswith("- ")
-        ]
-
-    assert sorted(lines()) == [
-        "Likes tea of many numbers.",
-        "The user is allergic to nuts.",
-        "The user likes chess.",
-    ]
-    whole(keeping)
-    clock.advance(days=1)
-    first = next(
-        one
-        for one in keeping.memory.index.catalog.facts()
-        if one.text == "The user likes tea number 3."
-    )
-    keeping.memory.call("forget", {"id": first.id})
-    kept = lines()
-    assert "The user is allergic to nuts." in kept
-    page = text(keeping, "profile.md")
-    assert "tea-number-4" in page
-    assert "tea-number-3" not in page
 
 
 # row: C15
@@ -261,15 +148,37 @@ def test_the_profile_is_short_and_begins_with_what_matters_most(keeping):
     facts = len(keeping.memory.index.catalog.facts())
     consolidate(keeping)
     page = text(keeping, "profile.md")
-    lines = [line for line in page.splitlines() if line.startswith("- ")]
-    assert [line.partition(" [[")[0] for line in lines[:2]] == [
-        "- The user's name is Jonas.",
-        "- The user is allergic to nuts.",
-    ]
+    lines = told_of_user(keeping)
+    assert lines[:2] == ["name Jonas", "allergy nuts"]
     assert 40 < len(lines) <= 60
     assert "My own words." in page
     assert len(keeping.memory.index.catalog.facts()) == facts
     whole(keeping)
+
+
+# row: X31
+def test_the_profile_shows_attribute_and_value_as_the_notes_give_them(keeping):
+    """From a model, from the rules, and after a hand changed them; equal rows once, and
+    a table is written as it is read.
+    """
+    (home,) = of_the_user(keeping, "Vivo en Graz.", attribute="home", value="Graz")
+    of_the_user(
+        keeping, "The user's dog is 5.", "The user likes tea.", "The user loves tea."
+    )
+    of_the_user(keeping, "The user hates rain.")
+    consolidate(keeping)
+    assert sorted(told_of_user(keeping)) == [
+        "The user hates rain.",
+        "dog age 5",
+        "home Graz",
+        "like tea",
+    ]
+    whole(keeping)
+    path = keeping.root / keeping.seen(home).path
+    path.write_text(path.read_text().replace("value: Graz", "value: Linz | Urfahr"))
+    keeping.memory.files.rescan(None)
+    consolidate(keeping)
+    assert "home Linz / Urfahr" in told_of_user(keeping)
 
 
 # row: C15

@@ -1,21 +1,23 @@
 """The profile of the user, and the standing instructions for the assistant.
 
-(Rows C15, C19.) Both have a line for each memory. When one becomes too long, a model
-shortens it; without a model the profile leaves out the least important lines, and the
-instructions stop growing.
+(Rows C15, C19, X31.) The profile is a table of slots: attribute, value, and since when;
+a memory without a slot is a line below it. The instructions have a line for each
+memory; when they become too long, a model shortens them, and without a model they stop
+growing.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from engram.core import trust
 from engram.core.categories import category_of
+from engram.core.language.states import USER, of_owner
 from engram.core.language.wishes import is_standing_wish
 from engram.core.records import BlockEdit, Line
 from engram.core.text import normalise
-from engram.core.user_facts import SHARES, WISH
+from engram.core.user_facts import SHARES, WISH, slots_of
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
     attributes,
@@ -24,6 +26,7 @@ from engram.maintenance.passes.generated_text import (
     line_of,
     link_name,
     local_date,
+    name_words,
     public_memories,
     question_of,
     sentences,
@@ -33,57 +36,66 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from engram.core.policy import ProfilePolicy
-    from engram.core.records import Page
+    from engram.core.records import Fact, Page
     from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 PROFILE, IDENTITY = "profile.md", "IDENTITY.md"
 
 _LINK_CHARS = 8
-_READ = 5
-"""How often the lines of the profile are given to a model to shorten them."""
+_PATTERNS = f"{IDENTITY}#patterns"
 
 
 def profile(view: PassView, now: datetime) -> list[Step]:
-    """Write `profile.md`: lasting memories about the user, one for each line (`C15`).
+    """Write `profile.md`: lasting memories about the user, at most 60 lines (`C15`).
 
-    Most important first, at most 60 lines; beyond that a model shortens them. Repeated
-    lines are left out of the profile; the memories remain.
+    The most important ones are kept. A row gives an attribute, its value and the day
+    since when; what gives no value is a line. Of equal rows and lines the first counts.
     """
     page, texts = view.page(PROFILE), GeneratedText(view, now)
     if page is not None and page.keys.get("kind") != "profile":
         return []  # a user's own note of that name
-    limit = view.policy.portraits.profile_lines - len(
+    room = view.policy.portraits.profile_lines - len(
         page.own.split("\n") if page else ()
     )
-    memories = _of_profile(view, now)
-    short, fresh = _covered(texts, page, PROFILE, "portrait", memories)
-    lines = _without_repeats(
-        [line_of(view, one.fact) for one in fresh], view.policy.portraits
-    )
-    if len(short) + len(lines) > limit:
-        rewritten = _shortened(
-            texts,
-            PROFILE,
-            "portrait",
-            "profile",
-            _statements(view, short, memories, lines[: _READ * limit]),
-            memories,
-        )
-        if rewritten:
-            short, fresh = rewritten, _not_carried(memories, rewritten)
-        kept = {link_name(one.fact) for one in fresh[: max(0, limit - len(short))]}
-        lines = [one for one in lines if kept.issuperset(one.sources)]
+    shown: dict[tuple[str, str], Line] = {}
+    for one in _of_profile(view, now):
+        sentence = "profile", normalise(one.fact.text)
+        given = _rows(view, one.fact) or {sentence: line_of(view, one.fact)}
+        for key, line in given.items():
+            if len(shown) < room:
+                shown.setdefault(key, line)
+    blocks = {
+        name: tuple(line for (block, _), line in shown.items() if block == name)
+        for name in ("slots", "profile")
+    }
     change = BlockEdit(
         PROFILE,
         "lasting memories about the user",
         {"kind": "profile"},
-        {"portrait": short, "profile": tuple(lines)},
+        blocks,
         title="About the user",
     )
-    if short or lines or page:
+    if shown or page:
         texts.show(change, page)
     return texts.finish()
+
+
+def _rows(view: PassView, fact: Fact) -> dict[tuple[str, str], Line]:
+    """Return the rows of a memory in the table of slots (`X31`).
+
+    The attribute of a relative, pet or thing of the user is preceded by its word.
+    """
+    since = local_date(view, fact.valid_from or fact.created)
+    rows: dict[tuple[str, str], Line] = {}
+    for slot in slots_of(fact):
+        subject = of_owner(slot.subject, name_words(view))
+        if slot.over or not slot.written or subject[:1] != (USER,):
+            continue
+        name = " ".join((*subject[1:], slot.attribute))
+        value = trust.with_source_label(slot.written, view.reader.said_by(fact))
+        text = " | ".join(cell.replace("|", "/") for cell in (name, value, since))
+        rows["slots", normalise(f"{name} {value}")] = Line(text, (link_name(fact),))
+    return rows
 
 
 def identity(view: PassView, now: datetime) -> list[Step]:
@@ -95,21 +107,16 @@ def identity(view: PassView, now: datetime) -> list[Step]:
     policy = view.policy.portraits
     page, texts = view.page(IDENTITY), GeneratedText(view, now)
     memories = _wishes(view, now)
-    short, fresh = _covered(texts, page, IDENTITY, "patterns", memories)
+    short, fresh = _covered(texts, page, memories)
     lines = [_dated_line(view, one) for one in fresh]
     own = page.own if page else ""
-    if lines and len(own) + sum(map(_chars, [*short, *lines])) >= policy.identity_chars:
-        statements = _statements(
-            view, short, memories, [line_of(view, one.fact) for one in fresh]
-        )
-        rewritten = _shortened(
-            texts, IDENTITY, "patterns", "patterns", statements, memories
-        )
-        if rewritten:
-            learned = f"Learned up to {local_date(view, memories[-1].fact.created)}"
-            short = (Line(learned), *rewritten)
-            fresh = _not_carried(memories, rewritten)
-            lines = [_dated_line(view, one) for one in fresh]
+    is_long = len(own) + sum(map(_chars, [*short, *lines])) >= policy.identity_chars
+    rewritten = _shortened(texts, short, fresh, memories) if lines and is_long else ()
+    if rewritten:
+        learned = f"Learned up to {local_date(view, memories[-1].fact.created)}"
+        short = (Line(learned), *rewritten)
+        fresh = _not_carried(memories, rewritten)
+        lines = [_dated_line(view, one) for one in fresh]
     room = policy.identity_bytes - len(own.encode()) - sum(map(_bytes, short))
     blocks = {"patterns": short, "reflections": _lines_within(lines, room)}
     if any(blocks.values()) or (page and page.blocks):
@@ -178,19 +185,15 @@ def _about_user(view: PassView, now: datetime) -> list[MemoryState]:
 
 
 def _covered(
-    texts: GeneratedText,
-    page: Page | None,
-    path: str,
-    block: str,
-    memories: Sequence[MemoryState],
+    texts: GeneratedText, page: Page | None, memories: Sequence[MemoryState]
 ) -> tuple[tuple[Line, ...], list[MemoryState]]:
-    """Return the valid lines of a model in a block, and the memories not in them.
+    """Return the valid patterns of a model, and the memories not in them.
 
     A line is valid while all its sources are active. A block that was edited has no
     valid lines.
     """
-    row = texts.known.get(f"{path}#{block}", {})
-    lines = page.blocks.get(block, ()) if page else ()
+    row = texts.known.get(_PATTERNS, {})
+    lines = page.blocks.get("patterns", ()) if page else ()
     digests = {_digest(one) for one in lines if one.sources}
     if not digests or not digests <= set(row.get("lines", ())):
         return (), list(memories)
@@ -206,85 +209,49 @@ def _not_carried(
     return [one for one in memories if link_name(one.fact) not in carried]
 
 
-def _statements(
-    view: PassView,
+def _shortened(
+    texts: GeneratedText,
     short: Sequence[Line],
+    fresh: Sequence[MemoryState],
     memories: Sequence[MemoryState],
-    lines: Sequence[Line],
-) -> list[tuple[str, Line]]:
-    """Return the lines to shorten, each with the date of its latest source."""
+) -> tuple[Line, ...]:
+    """Return the patterns and the fresh wishes as shortened by a model.
+
+    The result is () if there is no answer. The material is recorded. A model is asked
+    once in a run, and again only with new material.
+    """
+    view, row = texts.view, texts.known.get(_PATTERNS, {})
+    names = {link_name(one.fact) for one in memories}
+    statements = [
+        *(one for one in short if one.sources),
+        *(line_of(view, one.fact) for one in fresh),
+    ]
+    rewritten = any(_digest(one) in row.get("lines", ()) for one in statements)
+    if row.get("at") == texts.now.isoformat() or (
+        rewritten and names <= set(row.get("sources", ()))
+    ):
+        return ()
     dates = {
         link_name(one.fact): local_date(view, one.fact.created) for one in memories
     }
-    return [
-        (max((dates.get(name, "") for name in one.sources), default=""), one)
-        for one in (*short, *lines)
-        if one.sources
-    ]
-
-
-def _shortened(
-    texts: GeneratedText,
-    path: str,
-    block: str,
-    task: str,
-    statements: Sequence[tuple[str, Line]],
-    memories: Sequence[MemoryState],
-) -> tuple[Line, ...]:
-    """Return the statements as shortened by a model; () if there is no answer.
-
-    The material is recorded. A model is asked once in a run, and again only with new
-    material.
-    """
-    row = texts.known.get(f"{path}#{block}", {})
-    seen = set(row.get("sources", ()))
-    rewritten = any(_digest(one) in row.get("lines", ()) for _, one in statements)
-    if row.get("at") == texts.now.isoformat() or (
-        rewritten and seen.issuperset(link_name(one.fact) for one in memories)
-    ):
-        return ()
     facts: list[dict[str, Any]] = [
-        {"n": n, "date": date, "text": one.text}
-        for n, (date, one) in enumerate(statements, 1)
+        {"n": n, "date": max(dates.get(name, "") for name in one.sources)}
+        | {"text": one.text}
+        for n, one in enumerate(statements, 1)
     ]
-    ask = question_of(task, {"facts": facts}, f"{path} is too long")
-    answer = texts.view.answers.get(ask.key)
+    ask = question_of("patterns", {"facts": facts}, f"{IDENTITY} is too long")
+    answer = view.answers.get(ask.key)
     if answer is None:
         texts.steps.append(ask)
         return ()
-    lines = sentences(answer, [one.sources for _, one in statements])
+    lines = sentences(answer, [one.sources for one in statements])
     if lines:
-        texts.known[f"{path}#{block}"] = {
+        texts.known[_PATTERNS] = {
             "at": texts.now.isoformat(),
             "lines": sorted(map(_digest, lines)),
-            "sources": sorted(link_name(one.fact) for one in memories),
+            "sources": sorted(names),
         }
     return lines
-
-
-def _without_repeats(lines: Sequence[Line], policy: ProfilePolicy) -> list[Line]:
-    """Return the lines that no other one contains; the first of equal lines remains."""
-    kept: set[Line] = set()
-    by_word: defaultdict[str, list[str]] = defaultdict(list)
-    plain = {one: normalise(one.text) for one in lines}
-    for one in sorted(lines, key=lambda one: -len(plain[one])):
-        text = plain[one]
-        parts = text.split()
-        # a line that contains this one contains its rarest word
-        candidates = min((by_word[word] for word in parts), key=len, default=[])
-        if not any(_covers(known, text, policy) for known in candidates):
-            kept.add(one)
-            for word in set(parts):
-                by_word[word].append(text)
-    return [one for one in lines if one in kept]
-
-
-def _covers(known: str, text: str, policy: ProfilePolicy) -> bool:
-    """Return whether a line is equal to a text, or contains most of its words."""
-    if text == known:
-        return True
-    least = max(policy.covered_chars, policy.covered_share * len(known))
-    return len(text) > least and f" {text} " in f" {known} "
 
 
 def _digest(one: Line) -> str:
