@@ -240,15 +240,34 @@ def is_of_owner(turn: Turn, names: EntityNames) -> bool:
     return not turn.group or not turn.speaker or names.is_owner(turn.speaker)
 
 
-def subjects(about: Iterable[str], turn: Turn, names: EntityNames) -> list[str]:
+def subjects(
+    text: str, about: Iterable[str], turn: Turn, names: EntityNames
+) -> list[str]:
     """Return the names that a statement is about, without the owner's label (`A20`).
 
-    A statement without a name by another speaker of a group is about that speaker.
+    A statement without a name is about the known person or animal with whose name its
+    `text` begins, else about another speaker of a group.
     """
+    stated = list(about) or _leading_name(text, names)
     if turn.speaker and is_of_owner(turn, names):
         label = name_key(turn.speaker)
-        return [name for name in about if name_key(name) != label]
-    return list(about) or ([turn.speaker] if turn.group and turn.speaker else [])
+        return [name for name in stated if name_key(name) != label]
+    return stated or ([turn.speaker] if turn.group and turn.speaker else [])
+
+
+def _leading_name(text: str, names: EntityNames) -> list[str]:
+    """Return the known name at the beginning of a text, without a possessive 's."""
+    spoken = _POSSESSIVE.sub("", text).split()
+    for length in range(_NAME_WORDS, 0, -1):
+        name = " ".join(spoken[:length]).strip(",.:;!?")
+        entity = names.one(name) if name[:1].isupper() else None
+        if entity and entity.type in {"person", "animal"}:
+            return [entity.name] if names_subject(words(name), [name]) else []
+    return []
+
+
+_POSSESSIVE = re.compile(r"['’]s\b")
+_NAME_WORDS = 3
 
 
 def entity_type_of(name: str, hint: str = "") -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle
 from engram.core.entities import name_key
+from engram.core.language.words import ANY_STOP, capitalised
 from engram.core.lifecycle import STAGES
 from engram.core.personas import display_persona, sees
 from engram.core.records import STATUSES, Fact
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 class FactRow:
     """The columns by which a list selects a fact; `mark` orders by time and id.
 
-    `over` is when it ends, by its expiry or its validity.
+    `over` is when it ends, by its expiry or its validity; `names` are the capitalised
+    words of its text.
     """
 
     id: str
@@ -47,6 +49,7 @@ class FactRow:
     category: str
     persona: str | None
     about: tuple[str, ...]
+    names: tuple[str, ...]
     created: datetime | None
     over: datetime | None
 
@@ -78,19 +81,25 @@ class FactTable:
     ) -> dict[str, list[FactRow]]:
         """Return the rows about each entity, by its path; '' for unknown entities.
 
-        A memory without `about` is about the owner.
+        A memory without `about` is about the owner. One that names a place or a thing
+        is listed with it too; who is a subject only `about` says.
         """
-        own = names.owner()
+        own, things = names.owner(), _things(names)
         paths: dict[str, str] = {}
         found: defaultdict[str, list[FactRow]] = defaultdict(list)
         for row in rows:
-            if not row.about and own:
-                found[own.path].append(row)
+            subjects = dict.fromkeys([own.path] if own and not row.about else [])
             for name in row.about:
                 if name not in paths:
                     entity = names.one(name)
                     paths[name] = entity.path if entity else ""
-                found[paths[name]].append(row)
+                subjects[paths[name]] = None
+            for word in row.names:
+                for path, told in things.get(word, ()):
+                    if told.issubset(row.names):
+                        subjects[path] = None
+            for path in subjects:
+                found[path].append(row)
         return found
 
     def _update(self) -> None:
@@ -115,6 +124,16 @@ class FactTable:
         return iter(self.rows())
 
 
+def _things(names: EntityNames) -> dict[str, list[tuple[str, set[str]]]]:
+    """Return the places and things by a word of their names, with all of its words."""
+    found: defaultdict[str, list[tuple[str, set[str]]]] = defaultdict(list)
+    for entity in names.all():
+        for name in () if entity.type == "person" else (entity.name, *entity.aliases):
+            if told := capitalised(name) - ANY_STOP:
+                found[min(told)].append((entity.path, told))
+    return found
+
+
 def _row(fact: Fact) -> FactRow:
     expiry, until = lifecycle.effective_expiry(fact), fact.valid_until
     return FactRow(
@@ -124,6 +143,7 @@ def _row(fact: Fact) -> FactRow:
         intern(fact.category),
         fact.persona,
         tuple(map(intern, fact.about)),
+        tuple(map(intern, capitalised(fact.text))),
         fact.created,
         min(expiry, until) if expiry and until else expiry or until,
     )
@@ -147,6 +167,7 @@ class MemoryList:
     ) -> None:
         self.explainer = explainer
         self.index = retriever.index
+        self.names = retriever.entity_writer.names
         self.table = table
         self.settings = retriever.settings
         self.clock = retriever.clock
@@ -181,11 +202,11 @@ class MemoryList:
         wanted = _Filter(
             asks,
             category,
-            about,
             requests.span(since, until, self.settings.zone, self.clock()),
         )
 
-        chosen = [row for row in self._with_status(status) if wanted.has(row)]
+        rows = [row for row in self._with_status(status) if wanted.has(row)]
+        chosen = rows if about is None else self._about(about, rows)
         if stage:
             chosen = self._at_stage(chosen, stage)
         chosen.sort(key=attrgetter("mark"), reverse=True)
@@ -200,6 +221,19 @@ class MemoryList:
             "total": len(chosen),
             "next": rest[limit - 1].mark if len(rest) > limit else None,
         }
+
+    def _about(self, name: str, rows: Sequence[FactRow]) -> list[FactRow]:
+        """Return the rows about the entity with this name or alias."""
+        is_own = self.names.is_owner(name)
+        entity = self.names.owner() if is_own else self.names.one(name)
+        if entity is None:
+            key = name_key(name)
+            return [
+                row
+                for row in rows
+                if key in map(name_key, row.about) or (is_own and not row.about)
+            ]
+        return self.table.about(self.names, rows).get(entity.path, [])
 
     def _facts(self, rows: Iterable[FactRow]) -> list[Fact]:
         ids = [row.id for row in rows]
@@ -261,7 +295,6 @@ class _Filter:
 
     persona: str | None
     category: str | None
-    about: str | None
     span: requests.AskedSpan
 
     def has(self, row: FactRow) -> bool:
@@ -269,7 +302,6 @@ class _Filter:
         return (
             sees(self.persona, row.persona)
             and self.category in {None, row.category}
-            and (self.about is None or name_key(self.about) in map(name_key, row.about))
             and self.span.has(row.created)
         )
 

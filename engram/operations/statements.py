@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import classify, trust
 from engram.core.categories import CATEGORIES, PLAIN, category_named, category_of
+from engram.core.entities import subjects
 from engram.core.forgetting import Utterance
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.secrets import DOOR_CODE, redact
@@ -242,6 +243,7 @@ class StatementOperations:
     ) -> Fact:
         """Return the fact of a new statement, with linked names and redacted secrets."""
         policy, secrets = self.settings.policy.importance, self.settings.redact
+        writer = self.reconciler.entity_writer
         if importance is None:
             importance = classify.importance_of(turn.text, category, tags, policy)[0]
         return Fact(
@@ -251,8 +253,9 @@ class StatementOperations:
             kind=classify.kind_of(turn.text, category, tags)[0],
             created=turn.occurred_at,
             importance=importance,
-            about=self.reconciler.entity_writer.link_names(
-                redact(name, secrets).text for name in about
+            about=writer.link_names(
+                redact(name, secrets).text
+                for name in subjects(turn.text, about, turn, writer.names)
             ),
             tags=tuple(redact(tag, secrets).text for tag in tags),
             source=evidence.key,

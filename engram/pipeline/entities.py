@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engram.core import trust
+from engram.core.attributes import attribute
 from engram.core.entities import (
     OWNER,
     OWNER_ALIAS,
@@ -580,12 +581,16 @@ def _is_guessed(entity: Entity) -> bool:
 def _types(extraction: Extraction, turns: Sequence[Turn]) -> dict[str, str]:
     """Return the stated types, by the keys of names.
 
-    A speaker is a person unless the extractor states another type.
+    A speaker is a person unless the extractor states another type, and so is a name
+    that is the value of an attribute such as the partner.
     """
+    people = (
+        one.value for one in extraction.candidates if attribute(one.attribute).person
+    )
     stated = {name_key(name): kind for name, kind in extraction.types.items()}
     speakers = {
         name_key(turn.speaker): "person"
         for turn in turns
         if turn.speaker and turn.role == "user"
     }
-    return speakers | stated
+    return speakers | dict.fromkeys(map(name_key, people), "person") | stated

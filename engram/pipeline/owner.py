@@ -21,7 +21,6 @@ from engram.core.entities import (
 from engram.core.language.sentences import plain, sentences
 from engram.core.records import FiledTurn
 from engram.core.trust import source_class
-from engram.extraction.rules import engine
 from engram.extraction.rules.engine import is_person
 from engram.extraction.rules.introductions import introduction
 from engram.pipeline.write import action_row
@@ -65,10 +64,7 @@ class OwnerNames:
             if is_of_owner(turn, self.names) and source_class(turn) == "user"
         }
         introduced = dict.fromkeys(self._introduced(extraction.relations, own))
-        if (
-            extraction.extractor != engine.EXTRACTOR
-        ):  # the rules report it as a relation
-            introduced |= dict.fromkeys(_introductions(own.values()))
+        introduced |= dict.fromkeys(_introductions(own.values()))
         introduced |= dict.fromkeys(_labels(own.values()))
         unknown = [name for name in introduced if not self.names.is_owner(name)]
         if not unknown:

@@ -6,10 +6,10 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from engram.core.entities import is_owner
+from engram.core.entities import names_subject
 from engram.core.language.privacy import reference, words_are_private
+from engram.core.language.words import words
 from engram.core.records import Edit, FiledTurn
-from engram.core.text import normalise
 from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from engram.pipeline.write import NoteWriter
 
 ASKED = "the user asked to keep it private"
-_LAST_SPACED = "\u2fff"
-"""The last character of the scripts with blanks between words."""
 TURNS_BEFORE = 6
 """Number of turns before a turn that are searched for what it refers to."""
 
@@ -95,11 +93,7 @@ def _borrows(note_writer: NoteWriter, filed: FiledTurn, names: Iterable[str]) ->
     """Return whether one of the names is only in private turns before this one."""
     if filed.turn.role != "user" or filed.turn.private:
         return False
-    absent = [
-        name
-        for name in names
-        if not is_owner(name) and not _has_name(filed.turn.text, name)
-    ]
+    absent = [name for name in names if not _has_name(filed.turn.text, name)]
     return bool(absent) and any(
         words_are_private(one.turn, name) and _has_name(one.turn.text, name)
         for one in _turns_before(note_writer, filed)
@@ -108,11 +102,7 @@ def _borrows(note_writer: NoteWriter, filed: FiledTurn, names: Iterable[str]) ->
 
 
 def _has_name(text: str, name: str) -> bool:
-    """Return whether a text contains a name as whole words."""
-    found, told = normalise(name), normalise(text)
-    if found[:1] > _LAST_SPACED:
-        return found in told
-    return f" {found} " in f" {told} "
+    return names_subject(words(text), [name])
 
 
 def _reached(note_writer: NoteWriter, batch: Batch) -> Iterator[FiledTurn]:

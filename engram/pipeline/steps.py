@@ -199,7 +199,8 @@ class CandidateSteps:
         `attributed` is the turn as evidence: that of the author of the quoted words.
         """
         seed = f"{extraction.extractor}\n{filed.key}\n{ordinal}"
-        about = subjects(candidate.about, filed.turn, self.entity_writer.names)
+        names = self.entity_writer.names
+        about = subjects(candidate.text, candidate.about, filed.turn, names)
         return candidate_fact(
             candidate,
             filed.turn,

@@ -116,50 +116,34 @@ def with_privacy(turns: Sequence[Turn]) -> list[Turn]:
     secret, the next words of the user do. In a conversation without a persona an answer
     to private words is private too.
     """
-    asking = {n for n, turn in enumerate(turns) if turn.role == "user" and turn.private}
-    private = set(asking)
-    for n in sorted(asking):
-        reached = _further_private_turns(turns, n)
-        private.update(reached)
-        asking.difference_update(reached)
-    private |= set(_private_answers(turns, private))
-    whole = private - asking
-
+    own = [n for n, turn in enumerate(turns) if turn.role == "user"]
+    asking = {n for n in own if turns[n].private}
+    reached = {
+        other
+        for n in asking
+        if turns[n].session != REMEMBERED
+        for other in _referred(own, n, reference(turns[n].text, turns[n].persona or ""))
+    }
+    whole = reached | set(_private_answers(turns, asking | reached))
     return [
         replace(turn, private=True, confided=False) if n in whole else turn
         for n, turn in enumerate(turns)
     ]
 
 
-def _further_private_turns(turns: Sequence[Turn], at: int) -> list[int]:
-    """Return the indices of the other turns that a private turn makes private."""
-    turn = turns[at]
-    if turn.session == REMEMBERED:
-        return []
-    refers = reference(turn.text, turn.persona or "")
+def _referred(own: Sequence[int], at: int, refers: Reference) -> list[int]:
+    """Return the turns of the user, of `own`, to which a request in one refers.
+
+    Before it these are the latest ones without an answer between them.
+    """
     if refers not in {"before", "after"}:
         return []
-
-    before = _run_before(turns, at) if refers == "before" else []
-    return before or _next_of_user(turns, at)
-
-
-def _next_of_user(turns: Sequence[Turn], at: int) -> list[int]:
-    """Return the index of the user's next turn after a turn, if there is one."""
-    later = range(at + 1, len(turns))
-    return [n for n in later if turns[n].role == "user"][:1]
-
-
-def _run_before(turns: Sequence[Turn], at: int) -> list[int]:
-    """Return the indices of the user's latest turns before a turn, up to an answer."""
-    n = at - 1
-    while n >= 0 and turns[n].role != "user":
-        n -= 1
-    found = []
-    while n >= 0 and turns[n].role == "user":
-        found.append(n)
-        n -= 1
-    return found
+    run: list[int] = []
+    for n in reversed([n for n in own if n < at] if refers == "before" else []):
+        if run and n != run[-1] - 1:
+            break
+        run.append(n)
+    return run or [n for n in own if n > at][:1]
 
 
 def _private_answers(turns: Sequence[Turn], private: set[int]) -> Iterator[int]:
