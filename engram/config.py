@@ -359,7 +359,8 @@ class Settings:
     `state`, `cache` and `runtime` are the folders of this vault outside of it, and
     `place` is how they were chosen, by the id of the vault. `holds` is `ask` if large
     maintenance runs wait for a confirmation, else `apply`. `postgres` is the connection
-    string of the database with the index; '' for files in `cache`.
+    string of the database with the index; '' for files in `cache`. `address` is that of
+    this daemon for clients, if other daemons may have the vault, else ''.
     """
 
     vault: Path
@@ -382,6 +383,7 @@ class Settings:
     log_content: bool = False
     holds: str = "ask"
     postgres: str = field(default="", repr=False)
+    address: str = ""
     owner: tuple[str, ...] = ()
 
     @property

@@ -7,10 +7,6 @@ exceptions.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # loading typing would slow each call of the command line
-if TYPE_CHECKING:
-    from datetime import datetime
-
 
 class Health:
     """The parts of a process that do not work now, each with the reason.
@@ -130,48 +126,19 @@ class ConflictError(EngramError):
     status = 409
 
 
-class Holder:
-    """The process that has a vault open.
-
-    `address` is its address for other daemons, or ''. Its lease lasts until `until`,
-    that is for `left` seconds by the clock of the database, unless it is renewed. It is
-    not a dataclass, because that import would slow down each call of the command line.
-    """
-
-    __slots__ = ("address", "host", "left", "pid", "until")
-
-    def __init__(
-        self,
-        host: str,
-        pid: int,
-        address: str = "",
-        until: datetime | None = None,
-        left: float = 0.0,
-    ) -> None:
-        self.host = host
-        self.pid = pid
-        self.address = address
-        self.until = until
-        self.left = left
-
-
 class LockedError(EngramError):
-    """Another process has locked the vault; `holder` is that process if it is known."""
+    """Another process has locked the vault."""
 
     code = "locked"
     exit_code = 75
     status = 423
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        where: str = "",
-        fix: str = "",
-        holder: Holder | None = None,
-    ) -> None:
-        super().__init__(what, where=where, fix=fix)
-        self.holder = holder
+
+class MisdirectedError(LockedError):
+    """Another daemon has the vault; `where` is its address."""
+
+    code = "misdirected"
+    status = 421
 
 
 class BusyError(EngramError):

@@ -11,7 +11,6 @@ import logging
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engram.core import trust
@@ -23,7 +22,6 @@ from engram.errors import (
     LockedError,
     ModelError,
     NotFoundError,
-    StorageError,
 )
 from engram.extraction.extract import Extractor
 from engram.index.conversations import SessionReader
@@ -76,7 +74,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.index.lease import LeaseKeeper
     from engram.index.protocol import IndexStore
     from engram.operations.table import Operation
     from engram.pipeline.executor import Executor
@@ -118,8 +115,7 @@ class VaultMemory:
 
     `executor` does the work between calls. `clock` is the wall clock, `steady`
     (seconds) the clock that it is compared with, and `monotonic` (seconds) times the
-    second scan of missing files; tests and simulations pass their own. `keeper` has the
-    leases of a process with many vaults, whose index is in PostgreSQL.
+    second scan of missing files; tests and simulations pass their own.
     """
 
     def __init__(
@@ -130,10 +126,8 @@ class VaultMemory:
         clock: Callable[[], datetime] = utc_now,
         steady: Callable[[], float] = boottime,
         monotonic: Callable[[], float] = time.monotonic,
-        keeper: LeaseKeeper | None = None,
     ) -> None:
         self.settings = settings
-        self.keeper = keeper
         self._lock: locks.Lock | None = None
         self.clock = clock
         self.steady = steady
@@ -173,13 +167,17 @@ class VaultMemory:
 
     def _locked(self) -> locks.Lock:
         settings = self.settings
-        leased = bool(settings.postgres)
         try:
-            return locks.lock(settings.state / "lock", settings.vault, leased=leased)
-        except LockedError as fault:
-            if self.keeper:
-                with suppress(StorageError):
-                    fault.holder = self.keeper.owner_of(settings.rows_name)
+            return locks.lock(
+                settings.state / "lock",
+                settings.vault,
+                optional=bool(settings.postgres),
+            )
+        except LockedError:
+            if settings.postgres:
+                from engram.index.owner import raise_for_owner
+
+                raise_for_owner(settings.postgres, settings.rows_name)
             raise
 
     def open_copy(self) -> None:
@@ -231,8 +229,7 @@ class VaultMemory:
     def _build(self) -> None:
         """Build every part from parts above it."""
         settings = self.settings
-        kernel = self._lock.kernel if self._lock and settings.postgres else ""
-        self.store = open_store(settings, keeper=self.keeper, kernel=kernel)
+        self.store = open_store(settings)
         self.commits = CommitLog(settings, self.health, self.executor, self.store)
         self.clock_guard = ClockGuard(settings, self.health, self.clock, self.steady)
         self.vault = Vault(settings.vault, _before_write(self.store, self.commits))
@@ -246,8 +243,8 @@ class VaultMemory:
         self.journal = Journal(
             settings.state / "journal",
             settings.policy.journal,
-            partial(intake.check_owned, self.store),
-            self.store.fence,
+            self.store.check_owner,
+            self.store.owner_number,
         )
         device = device_of(settings.state)
         self.intake = intake.Intake(
@@ -428,7 +425,7 @@ class VaultMemory:
 
     def save(self) -> None:
         """Write the usage, and snapshots of data that is slow to compute."""
-        if not self.store.is_owned:
+        if self.store.lost:
             return
         self.index.save()
         self.maintenance_loop.schedule.save()
@@ -464,7 +461,7 @@ class VaultMemory:
         self.readiness.set_compared(compared=False)
         self.queue.close()
         try:
-            if self.store.is_owned:
+            if not self.store.lost:
                 with suppress(EngramError):
                     self._save_on_close()
         finally:

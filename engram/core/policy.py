@@ -399,8 +399,6 @@ class ServePolicy(Numbers, group="serve"):
     linger_seconds: float
     connections: int
     open_vaults: int
-    lease_seconds: float
-    database_connections: int
     idle_seconds: float
     pool_look_seconds: float
     vault_places: int

@@ -144,7 +144,6 @@ class Daemon:
     def state(self) -> dict[str, Any]:
         """Return the state of the daemon for `status`."""
         faults = self.faults()
-        lease = self.memory.store.shown_lease()
         return {
             "pid": os.getpid(),
             "uptime_seconds": round(time.monotonic() - self._began, 1),
@@ -153,7 +152,6 @@ class Daemon:
             "batches_waiting": self.threads.batches_waiting(),
             "degraded": faults,
             "degraded_count": len(faults),
-            **({"lease": lease} if lease else {}),
         }
 
     # -- life --------------------------------------------------------------------------
@@ -201,15 +199,9 @@ class Daemon:
 
     def next_due(self) -> datetime:
         """Return the time of the next background work, including retries."""
-        extract, consolidate = self.due_times()
-        return min(extract, consolidate) if extract else consolidate
-
-    def due_times(self) -> tuple[datetime | None, datetime]:
-        """Return when turns are extracted next, or None, and when the next run is due."""
-        loop = self.memory.maintenance_loop
-        return self.memory.pipeline.next_due(), self.threads.run_as_writer(
-            loop.next_due
-        )
+        extract = self.memory.pipeline.next_due()
+        due = self.threads.run_as_writer(self.memory.maintenance_loop.next_due)
+        return min(extract, due) if extract else due
 
     def summary(self) -> str:
         """Return one line for `systemctl status`."""

@@ -3,6 +3,10 @@
 The vaults are the folders of one directory. A closed vault uses no thread and no
 memory; it is opened for a request, and when its own maintenance is due. A vault that
 cannot be opened does not affect the others.
+
+With the index in PostgreSQL several daemons may serve one folder (`X15`). Each vault is
+open in one of them, and its work is done there; what is due after its daemon died is
+done by the daemon that opens the vault next.
 """
 
 from __future__ import annotations
@@ -20,12 +24,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 from engram.daemon import sockets
 from engram.daemon.daemon import Daemon, SignalWatcher, start_log
 from engram.daemon.threads import DaemonThreads, ModelPlaces
-from engram.errors import BusyError, EngramError, NotFoundError, unexpected
+from engram.errors import (
+    BusyError,
+    EngramError,
+    MisdirectedError,
+    NotFoundError,
+    unexpected,
+)
 from engram.memory import VaultMemory
 from engram.vault.template import SETTINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from engram.config import Settings
@@ -35,6 +45,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("engram.pool")
 OPENERS = 4
 """Number of vaults that are opened or closed concurrently."""
+AT_ONCE = 4 * OPENERS
+"""Maximum number of shared vaults that are opened for due work at once."""
 WARM_SECONDS, WARM_LOOK = 5.0, 0.005
 """Seconds that a request waits until the vault that it opens is read."""
 
@@ -79,8 +91,9 @@ class VaultPool:
     """The vaults below the folder `root`.
 
     `load` reads the settings of a folder. `serve`, which the server sets before it
-    starts, makes the server of an opened vault. Methods may be called from any thread;
-    `acquire` may take a long time.
+    starts, makes the server of an opened vault. `due` is given if other daemons may
+    open the vaults: it returns those with due work and no owner, by `rows_name`.
+    Methods may be called from any thread; `acquire` may take a long time.
     """
 
     def __init__(
@@ -88,9 +101,12 @@ class VaultPool:
         root: Path,
         load: Callable[[Path], Settings],
         policy: ServePolicy,
+        due: Callable[[Sequence[str], int], list[str]] | None = None,
     ) -> None:
         self.root = root
         self.policy = policy
+        self._shared_due = due
+        self._fault = ""
         self._load = load
         self._vaults: dict[Path, PooledVault] = {}
         self._broken: dict[Path, str] = {}
@@ -153,7 +169,7 @@ class VaultPool:
         if not vault.lock.acquire(blocking=False):
             return None
         try:
-            if vault.daemon is None:
+            if vault.daemon is None or vault.daemon.memory.store.lost:
                 return None
             vault.users += 1
             return vault.server
@@ -163,9 +179,12 @@ class VaultPool:
     def acquire(self, vault: PooledVault) -> Any:
         """Open a vault if it is closed, and return its server; `release` must follow.
 
-        Raises EngramError if it cannot be opened, BusyError if too many are open.
+        Raises EngramError if it cannot be opened, MisdirectedError if another daemon
+        has it, BusyError if too many are open.
         """
         with vault.lock:
+            if vault.daemon is not None and vault.daemon.memory.store.lost:
+                self._end(vault, vault.daemon)
             if vault.daemon is None:
                 self._open(vault)
             vault.users += 1
@@ -199,7 +218,12 @@ class VaultPool:
         vault.fault = None
 
     def _cannot_open(self, vault: PooledVault, fault: EngramError) -> None:
-        """Record the fault for the requests of the next seconds; log it once."""
+        """Record the fault for the requests of the next seconds; log it once.
+
+        The owner of a vault is not recorded, because it may change at any time.
+        """
+        if isinstance(fault, MisdirectedError):
+            return
         if vault.fault is None:
             log.warning("vault %s cannot be opened: %s", vault.folder.name, fault)
         vault.fault = fault
@@ -208,7 +232,7 @@ class VaultPool:
     def _start(self, vault: PooledVault) -> None:
         settings = replace(self._load(vault.folder), tcp_port=None)
         threads = DaemonThreads(settings, self._model_places)
-        memory = self._memory(settings, threads)
+        memory = VaultMemory(settings, executor=threads)
         memory.start()
         try:
             assert self.serve is not None
@@ -223,9 +247,7 @@ class VaultPool:
         last = time.monotonic() + WARM_SECONDS
         while not memory.ready and time.monotonic() < last:
             time.sleep(WARM_LOOK)
-
-    def _memory(self, settings: Settings, threads: DaemonThreads) -> VaultMemory:
-        return VaultMemory(settings, executor=threads)
+        log.info("opened vault %s", vault.folder.name)
 
     def _make_room(self) -> None:
         """Close the vault that was unused for the longest time, if too many are open."""
@@ -246,21 +268,20 @@ class VaultPool:
         try:
             if vault.daemon is None or (only_unused and vault.users):
                 return False
-            daemon, vault.daemon, vault.server = vault.daemon, None, None
-            try:
-                self._stop(vault, daemon)
-            except Exception as fault:  # noqa: BLE001  # other vaults go on
-                error = (
-                    fault if isinstance(fault, EngramError) else type(fault).__name__
-                )
-                log.warning("vault %s did not close: %s", vault.folder.name, error)
+            self._end(vault, vault.daemon)
             return True
         finally:
             vault.lock.release()
 
-    def _stop(self, vault: PooledVault, daemon: Daemon) -> None:
-        vault.wake_at = daemon.next_due()
-        daemon.stop()
+    def _end(self, vault: PooledVault, daemon: Daemon) -> None:
+        vault.daemon, vault.server = None, None
+        try:
+            vault.wake_at = daemon.memory.store.due = daemon.next_due()
+            daemon.stop()
+            log.info("closed vault %s", vault.folder.name)
+        except Exception as fault:  # noqa: BLE001  # other vaults go on
+            error = fault if isinstance(fault, EngramError) else type(fault).__name__
+            log.warning("vault %s did not close: %s", vault.folder.name, error)
 
     # -- regular work ------------------------------------------------------------------
 
@@ -280,13 +301,23 @@ class VaultPool:
                 self._openers.submit(self._close_if_idle, vault)
 
     def _due(self) -> list[PooledVault]:
-        """Return the closed vaults with due work."""
-        now, clock = time.monotonic(), datetime.now(UTC)
-        return [
-            vault
-            for vault in self.vaults()
-            if vault.daemon is None and vault.wake_at <= clock and now >= vault.retry_at
-        ]
+        """Return the closed vaults with due work, of shared ones those without owner."""
+        now, clock, vaults = time.monotonic(), datetime.now(UTC), self.vaults()
+        closed = [one for one in vaults if one.daemon is None and now >= one.retry_at]
+        if self._shared_due is None:
+            return [vault for vault in closed if vault.wake_at <= clock]
+        in_use = sum(vault.users > 0 for vault in vaults) + len(self._waking)
+        places = max(0, min(AT_ONCE, self.policy.open_vaults - in_use))
+        names = {vault.settings.rows_name: vault for vault in closed}
+        fault, due = "", []
+        try:
+            due = self._shared_due([*names], places)
+        except EngramError as error:
+            fault = str(error)
+            if fault != self._fault:
+                log.warning("due work cannot be read from the database: %s", fault)
+        self._fault = fault
+        return [names[name] for name in due]
 
     def _wake(self, vault: PooledVault) -> None:
         """Open a vault for its own work; it is closed when the work is done."""

@@ -28,13 +28,12 @@ from engram.vault import disk, location
 from engram.vault.usage import device_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
     from engram.config import Settings
     from engram.core.policy import FilePolicy
-    from engram.index.lease import LeaseKeeper
     from engram.index.postgres import PostgresStore
     from engram.index.protocol import IndexStore, VectorStore
 
@@ -234,61 +233,46 @@ def open_database(
     return CatalogDatabase(cache / DATABASE, stamp(root, zone, policy))
 
 
-def open_store(
-    settings: Settings,
-    report: Callable[[int, int], object] | None = None,
-    *,
-    keeper: LeaseKeeper | None = None,
-    kernel: str = "",
-) -> IndexStore:
-    """Open the store of the index, in PostgreSQL or in the cache of this machine.
-
-    Rows in the cache of this machine are moved to PostgreSQL first. `report` is called
-    with the number of moved rows and of all rows. `keeper` has the connections and
-    leases of the process; `kernel` is that of the locks on the vault.
-    """
+def open_store(settings: Settings) -> IndexStore:
+    """Open the store of the index, in PostgreSQL or in the cache of this machine."""
     policy = settings.policy.files
     if not settings.postgres:
         return open_database(settings.vault, settings.cache, settings.zone, policy)
     from engram.index.postgres import PostgresStore
-    from engram.index.transfer import take_over
 
     store = PostgresStore(
         settings.postgres,
         settings.rows_name,
         stamp(settings.vault, settings.zone, policy),
-        keeper=keeper,
+        address=settings.address,
         state=device_of(settings.state),
-        kernel=kernel,
     )
     try:
-        _forget_restored(store, settings.state / FENCE)
-        take_over(store, settings.cache, report or _unreported)
+        _forget_restored(store, settings.state / OWNER_NUMBER)
+        # no scan would update a catalogue in files
+        for path in settings.cache.glob(f"{DATABASE}*"):
+            disk.remove(path)
     except BaseException:
         store.close()
         raise
     return store
 
 
-FENCE = "fence"
-"""The file in the state folder with the largest fence of this machine."""
+OWNER_NUMBER = "owner-number"
+"""The file in the state folder with the largest number of an owner on this machine."""
 
 
 def _forget_restored(store: PostgresStore, path: Path) -> None:
     """Empty a store that was restored from an older backup.
 
     Its rows are older than the vault: later writes of engram would be taken for edits
-    by the user. Fences only grow, so a repeated number reveals the backup.
+    by the user. The numbers of owners only grow, so a repeated one reveals the backup.
     """
     with suppress(NotFoundError, ValueError):
-        if store.fence <= int(disk.read(path)):
+        if store.owner_number <= int(disk.read(path)):
             store.start_over()
     disk.make_folders(path.parent)
-    disk.write_derived(path, b"%d\n" % store.fence)
-
-
-def _unreported(_done: int, _total: int) -> None:
-    """Ignore the progress."""
+    disk.write_derived(path, b"%d\n" % store.owner_number)
 
 
 def stamp(root: Path, zone: tzinfo, policy: FilePolicy) -> str:
@@ -339,9 +323,9 @@ class CatalogDatabase:
         self.generation = ""
         self.changes = 0
         self.lost = False
-        self.is_owned = True
-        self.fence = 0
+        self.owner_number = 0
         self.clean = False
+        self.due: datetime | None = None
         disk.make_folders(path.parent)
         try:
             self._open()
@@ -349,11 +333,6 @@ class CatalogDatabase:
             # otherwise it stays open and mapped until it is garbage-collected
             self.close()
             raise
-
-    @staticmethod
-    def shown_lease() -> dict[str, Any]:
-        """Return an empty dictionary, because locks on files determine the owner."""
-        return {}
 
     def _open(self) -> None:
         """Connect to the database; replace one that is not usable."""

@@ -7,29 +7,29 @@ database is lost, they are filled again from the vault.
 
 from __future__ import annotations
 
-import os
+import logging
 import re
 import secrets
-import socket
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from copy import copy
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from engram.index.connections import database_faults, psycopg
-from engram.index.lease import LeaseKeeper
-from engram.index.schema import ROLE, vector_version
+from engram.errors import LockedError
+from engram.index.connections import connect, database_faults, psycopg
+from engram.index.owner import Owner
+from engram.index.schema import ROLE, migrate, vector_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from engram.index.protocol import RowTransaction, VectorStore
 
-_FENCE = "SELECT fence, process, until > clock_timestamp() FROM lease"
-"""The query for the values that `LeaseKeeper.check` compares, for the current vault."""
+log = logging.getLogger("engram.postgres")
 
 _IGNORES_ROW_SECURITY = (
     "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
@@ -51,46 +51,35 @@ TABLES = (
 
 
 class PostgresStore:
-    """The rows of one vault, over the connections that all vaults of a process share.
+    """The rows of one vault, over the one connection that also locks it.
 
     `dsn` is a connection string of libpq. `vault` names the rows, `stamp` their format:
-    rows with another stamp are replaced. Without a `keeper` the store creates one.
-    Raises LockedError while another process has the vault, or if `state` and `kernel`
-    do not permit taking it (`LeaseKeeper.take`).
+    rows with another stamp are replaced. Every statement uses the connection with the
+    lock, so rows are written only while no other process can have the vault. Raises
+    LockedError if another process has it (`Owner.take`). A lost connection is replaced
+    at the next call, if no other process had the vault meanwhile.
 
-    On closing, `clean` is true if no turn waits in the journal of this process.
+    On closing, `clean` is true if no turn waits in the journal of this process, and
+    `due` is the time at which work of the vault is due, if it is known.
     """
 
     def __init__(
-        self,
-        dsn: str,
-        vault: str,
-        stamp: str,
-        *,
-        keeper: LeaseKeeper | None = None,
-        state: str = "",
-        kernel: str = "",
+        self, dsn: str, vault: str, stamp: str, *, address: str = "", state: str = ""
     ) -> None:
         self.dsn = dsn
         self.vault = vault
         self.stamp = stamp
-        self.keeper = keeper or LeaseKeeper(dsn)
-        self._is_alone = keeper is None
-        self._connections = self.keeper.connections
         self.lock = threading.RLock()
         self.generation = ""
         self.changes = 0
+        self.clean = False
+        self.due: datetime | None = None
         self._written = 0
-        self._open: psycopg.RawCursor[Any] | None = None
+        self._fault: LockedError | None = None
+        self._owner = Owner(dsn, vault, address=address, journal=state)
+        with database_faults(dsn):
+            self._db = self._connected(self._owner.take)
         try:
-            self.lease = self.keeper.take(vault, state=state, kernel=kernel)
-        except BaseException:
-            self._close_own()
-            raise
-        self.clean = self.lease.was_clean
-        try:
-            with self._faults():
-                self._begin = self._begin_statement()
             if self.setting("stamp") == stamp:
                 self.generation = self.setting("generation")
             else:
@@ -101,88 +90,55 @@ class PostgresStore:
 
     @property
     def lost(self) -> bool:
-        """Whether another process is known to have taken the vault."""
-        return self.lease.lost
+        """Whether another process is known to have had the vault since it was opened."""
+        return self._fault is not None
 
     @property
-    def is_owned(self) -> bool:
-        """Whether the next owner sees records that are written to the journal now.
-
-        A single process has the journal to itself, and continues without the database.
-        """
-        return self.lease.is_valid() if self.keeper.address else not self.lost
-
-    @property
-    def fence(self) -> int:
-        """The fence of this process's lease on the vault."""
-        return self.lease.fence
-
-    def shown_lease(self) -> dict[str, Any]:
-        """Return this process's lease on the vault, for `status`."""
-        return {
-            "host": socket.gethostname(),
-            "pid": os.getpid(),
-            "address": self.keeper.address,
-            "fence": self.lease.fence,
-            "seconds_left": round(self.lease.seconds_left(), 1),
-        }
+    def owner_number(self) -> int:
+        """The number of this owner of the vault, larger than those of all before."""
+        return self._owner.number
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query. Raises StorageError."""
-        with self.lock, self._faults():
-            if self._open:
-                return _run(self._open, sql, values).fetchall()
-            with self._transaction(self._begin) as cursor:
-                return _run(cursor, sql, values).fetchall()
+        """Return the rows of a query. Raises UnavailableError or LockedError."""
+        with self._connection() as db, psycopg.RawCursor(db) as cursor:
+            return _run(cursor, sql, values).fetchall()
 
     @contextmanager
     def transaction(self) -> Iterator[RowTransaction]:
         """Open a transaction for the block.
 
-        During the block no other process can take the vault. Raises StorageError, and
-        LockedError if another process has taken it.
+        Raises UnavailableError, and LockedError if another process took the vault.
         """
-        with self.lock, self._faults():
+        with self._connection() as db:
             self.changes += 1
             try:
-                with self._transaction(f"{self._begin}; {_FENCE} FOR KEY SHARE") as db:
-                    self.keeper.check(self.lease, _last_rows(db), renew=False)
-                    self._open = db
-                    opened = PostgresTransaction(db)
+                with db.transaction(), psycopg.RawCursor(db) as cursor:
+                    opened = PostgresTransaction(cursor)
                     yield opened
-                    self._open = None
-                self._written += opened.rows
-                if self._written > ROWS_PER_ANALYSIS:
-                    self._analyse()
             finally:
-                self._open = None
                 self.changes += 1
+            self._written += opened.rows
+            if self._written > ROWS_PER_ANALYSIS:
+                self._written = 0
+                self._administer("ANALYZE unit, file, strand")
 
-    def _analyse(self) -> None:
-        """Update the statistics of the planner, if the role may do so.
+    def _administer(self, statement: str) -> None:
+        """Execute a statement as the role of the connection string, if it may.
 
-        They are missing for a database that was just filled, and the planner chooses
-        badly until autovacuum runs.
+        Statistics are missing for a database that was just filled, and the planner
+        chooses badly until autovacuum runs.
         """
-        self._written = 0
-        with suppress(psycopg.Error), self._connections.use() as connection:
-            connection.execute("ANALYZE unit, file, strand")
+        with suppress(psycopg.Error), closing(connect(self.dsn)) as connection:
+            connection.execute(statement.encode())
 
     def check_owner(self) -> None:
-        """Raise LockedError if another process took the vault since it was opened.
+        """Raise an error unless this process has the vault now.
 
-        Raises StorageError if the database cannot be queried.
+        It is LockedError if another process took it, UnavailableError if the database
+        does not answer.
         """
-        with self.lock, self._faults():
-            if self._open:
-                found = self._open.execute(_FENCE).fetchall()
-            else:
-                with self._connections.use() as connection:
-                    cursor = psycopg.RawCursor(connection)
-                    # in one round trip
-                    cursor.execute(f"{self._begin}; {_FENCE}; COMMIT".encode())
-                    found = _last_rows(cursor)
-        self.keeper.check(self.lease, found)
+        with self._connection() as db:
+            db.execute("SELECT")
 
     def setting(self, name: str) -> str:
         """Return a value of the table `meta`, or ''."""
@@ -198,22 +154,19 @@ class PostgresStore:
                 (name, value),
             )
 
-    def vectors(self, folder: Path, tag: str) -> VectorStore:
-        """Return the vector store of a model, after moving the vectors in `folder`."""
+    def vectors(self, _folder: Path, tag: str) -> VectorStore:
+        """Return the vector store of a model."""
         from engram.index.postgres_vectors import PostgresVectors
 
-        vectors = PostgresVectors(self, tag)
-        vectors.take_over(folder)
-        return vectors
+        return PostgresVectors(self, tag)
 
     def make_vector_index(self, dimension: int) -> None:
         """Create the HNSW index of a dimension if the role may; else scans are used."""
-        with suppress(psycopg.Error), self._connections.use() as connection:
-            connection.execute(
-                f"CREATE INDEX IF NOT EXISTS hnsw_{dimension} ON embedding USING hnsw "
-                f"((numbers::vector({dimension})) vector_cosine_ops) "
-                f"WHERE dimension = {dimension}".encode()
-            )
+        self._administer(
+            f"CREATE INDEX IF NOT EXISTS hnsw_{dimension} ON embedding USING hnsw "
+            f"((numbers::vector({dimension})) vector_cosine_ops) "
+            f"WHERE dimension = {dimension}"
+        )
 
     def start_over(self) -> None:
         """Delete the rows of the vault, and start another generation."""
@@ -225,73 +178,74 @@ class PostgresStore:
             db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
         self.generation = generation
 
-    def finish_copy(self, generation: str) -> None:
-        """Record that the rows are those of a whole vault, with this generation.
-
-        A lexical snapshot of that generation stays valid.
-        """
-        with self.transaction() as db:
-            db.execute("DELETE FROM meta WHERE name IN ('copying', 'generation')", ())
-            rows = (("complete", "yes"), ("generation", generation))
-            db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
-        self.generation = generation
-
     def close(self) -> None:
         """Let other processes take the vault; the rows stay."""
-        with self.lock:
-            self.keeper.release(self.lease, clean=self.clean)
-            self._close_own()
+        with self.lock, suppress(psycopg.Error), closing(self._db) as connection:
+            if not (self.lost or connection.closed):
+                connection.execute("RESET ROLE")
+                self._owner.release(connection, self.due, clean=self.clean)
 
-    def _close_own(self) -> None:
-        if self._is_alone:
-            self.keeper.close()
+    # -- the connection ----------------------------------------------------------------
 
-    # -- transactions ------------------------------------------------------------------
+    @contextmanager
+    def _connection(self) -> Iterator[psycopg.Connection[Any]]:
+        """Use the connection with the lock; make a lost one anew.
 
-    def _begin_statement(self) -> str:
-        """Return the statements that begin a transaction for this vault alone.
+        Raises LockedError, always from then on, if another process took the vault.
+        """
+        with self.lock, database_faults(self.dsn):
+            if self._fault:
+                raise copy(self._fault)
+            if self._db.closed:
+                try:
+                    self._db = self._connected(self._owner.resume)
+                except LockedError as fault:
+                    self._lose(fault)
+                    raise
+                log.info("vault %s: the database answers again", self.vault)
+            try:
+                yield self._db
+            except psycopg.errors.UndefinedTable:
+                self._lose(LockedError("the tables in the database are gone"))
+                raise
+            except psycopg.OperationalError as fault:
+                if self._db.closed:
+                    log.warning("vault %s is not written: %s", self.vault, fault)
+                raise
+
+    def _connected(
+        self, take: Callable[[psycopg.Connection[Any]], None]
+    ) -> psycopg.Connection[Any]:
+        """Return a connection that has taken the vault and sees its rows alone."""
+        connection = connect(self.dsn)
+        try:
+            migrate(connection)  # fails if a newer program changed the schema
+            take(connection)
+            self._limit(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _lose(self, fault: LockedError) -> None:
+        self._fault = fault
+        log.warning("vault %s is lost: %s", self.vault, fault.what)
+
+    def _limit(self, connection: psycopg.Connection[Any]) -> None:
+        """Let the connection see the rows of this vault alone.
 
         A role that ignores row security is replaced by one that does not.
         """
-        with self._connections.use() as connection:
-            row = connection.execute(_IGNORES_ROW_SECURITY).fetchone()
-            version = vector_version(connection)
-        lines = [
-            psycopg.sql.SQL("BEGIN"),
-            psycopg.sql.SQL("SET LOCAL engram.vault = {}").format(
-                psycopg.sql.Literal(self.vault)
-            ),
+        sql, row = psycopg.sql, connection.execute(_IGNORES_ROW_SECURITY).fetchone()
+        lines: list[psycopg.sql.Composable] = [
+            sql.SQL("SET engram.vault = {}").format(sql.Literal(self.vault))
         ]
         # so that an index over all vaults finds enough vectors of this one
-        if version >= (0, 8):
-            lines.append(
-                psycopg.sql.SQL("SET LOCAL hnsw.iterative_scan = strict_order")
-            )
+        if vector_version(connection) >= (0, 8):
+            lines.append(sql.SQL("SET hnsw.iterative_scan = strict_order"))
         if row is None or row[0]:
-            lines.append(
-                psycopg.sql.SQL("SET LOCAL ROLE {}").format(
-                    psycopg.sql.Identifier(ROLE)
-                )
-            )
-        return psycopg.sql.SQL("; ").join(lines).as_string()
-
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[psycopg.RawCursor[Any]]:
-        with (
-            self._connections.use() as connection,
-            psycopg.RawCursor(connection) as cursor,
-        ):
-            try:
-                cursor.execute(begin.encode())
-                yield cursor
-                cursor.execute("COMMIT")
-            except BaseException:
-                with suppress(psycopg.Error):
-                    connection.execute("ROLLBACK")
-                raise
-
-    def _faults(self) -> AbstractContextManager[None]:
-        return database_faults(self.dsn)
+            lines.append(sql.SQL("SET ROLE {}").format(sql.Identifier(ROLE)))
+        connection.execute(sql.SQL("; ").join(lines))
 
 
 class PostgresTransaction:
@@ -331,16 +285,6 @@ class PostgresTransaction:
 ROWS_AT_ONCE = 100
 ROWS_PER_ANALYSIS = 10_000
 _INSERTION = re.compile(r"(\s*INSERT INTO .*VALUES )(\((?:\?, )*\?\))(.*)", re.DOTALL)
-
-
-def _last_rows(cursor: psycopg.RawCursor[Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of the last of several statements that has any."""
-    found: list[tuple[Any, ...]] = []
-    while True:
-        if cursor.description:
-            found = cursor.fetchall()
-        if not cursor.nextset():
-            return found
 
 
 def _run(

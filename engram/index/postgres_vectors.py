@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engram.index.quantize import WHOLE
-from engram.index.vectors import Vectors, best
+from engram.index.vectors import best
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -31,9 +30,6 @@ _HEAD = 4
 MOST_INDEXED = 2_000
 """The largest dimension for which pgvector creates an HNSW index."""
 _SIGN = 1 << 63
-BATCH = 500
-LONGEST = np.float32(1.0001)
-"""The largest length of a vector in full precision, including rounding."""
 
 
 class PostgresVectors:
@@ -63,23 +59,6 @@ class PostgresVectors:
     def lock(self) -> AbstractContextManager[Any]:
         """A lock that keeps places stable."""
         return self._store.lock
-
-    def take_over(self, folder: Path) -> None:
-        """Move this machine's vectors from `folder`, which is deleted.
-
-        Vectors in fewer bits are scaled to length 1 again.
-        """
-        if not folder.is_dir():
-            return
-        own = Vectors(folder, self._tag)
-        keys = own.keys
-        for first in range(0, len(keys), BATCH):
-            some = keys[first : first + BATCH]
-            rows = own.matrix(some)
-            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            rows = (rows / np.where(lengths > LONGEST, lengths, 1)).astype(_FLOAT)
-            self.put({key: row.tobytes() for key, row in zip(some, rows, strict=True)})
-        own.keep(())
 
     def __len__(self) -> int:
         return len(self._places)

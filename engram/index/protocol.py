@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from pathlib import Path
 
     import numpy as np
@@ -124,22 +125,14 @@ class IndexStore(Protocol):
         """Whether another process is known to have taken the vault."""
 
     @property
-    def fence(self) -> int:
-        """The fence of the lease on the vault; 0 without a lease."""
-
-    @property
-    def is_owned(self) -> bool:
-        """Whether the next owner sees records that are written to the journal now.
-
-        It is False in one of several daemons that did not reach the database for the
-        time of a lease.
-        """
+    def owner_number(self) -> int:
+        """The number of this owner of the vault, larger than those before; 0 in files."""
 
     clean: bool
     """Whether no turn waits in the journal when the store is closed."""
 
-    def shown_lease(self) -> dict[str, Any]:
-        """Return this process's lease on the vault, empty without a lease."""
+    due: datetime | None
+    """The time at which work of the vault is due when the store is closed."""
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
@@ -154,10 +147,13 @@ class IndexStore(Protocol):
         """Store a value by name."""
 
     def check_owner(self) -> None:
-        """Raise LockedError if another process took the vault since it was opened."""
+        """Raise an error unless this process has the vault now.
+
+        It is LockedError if another process took it since it was opened.
+        """
 
     def vectors(self, folder: Path, tag: str) -> VectorStore:
-        """Return the vectors of a model; `folder` may have those of this machine."""
+        """Return the vectors of a model; `folder` is for those in files."""
 
     def start_over(self) -> None:
         """Empty the store, under another generation; vectors stay."""

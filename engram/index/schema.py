@@ -134,11 +134,8 @@ _PROTECT = (
             TO engram_vault;
         GRANT USAGE ON ALL SEQUENCES IN SCHEMA engram TO engram_vault;
         REVOKE INSERT, UPDATE, DELETE ON migration FROM engram_vault;
-        IF to_regclass('job') IS NOT NULL THEN
-            REVOKE ALL ON job FROM engram_vault;
-        END IF;
-        IF to_regclass('daemon') IS NOT NULL THEN
-            REVOKE ALL ON daemon FROM engram_vault;
+        IF to_regclass('owner') IS NOT NULL THEN
+            REVOKE ALL ON owner FROM engram_vault;
         END IF;
     EXCEPTION WHEN undefined_object THEN NULL;
     END $$

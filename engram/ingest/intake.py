@@ -30,6 +30,7 @@ from engram.errors import (
     BadRequestError,
     BusyError,
     ConflictError,
+    LockedError,
     StorageError,
     UnavailableError,
 )
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.policy import Policy
     from engram.errors import Health
-    from engram.index.protocol import IndexStore
     from engram.index.search import Index
     from engram.vault.journal import Journal, UnfiledTurns
     from engram.vault.store import Vault
@@ -70,20 +70,6 @@ class Accepted:
     stored: int
     duplicates: int
     replaced: int
-
-
-def check_owned(store: IndexStore) -> None:
-    """Raise UnavailableError if another process may have taken the vault.
-
-    That process would not see the turns that this one acknowledges. A turn that is
-    already in the journal may be stored nevertheless; sent again, it is known.
-    """
-    if not store.is_owned:
-        raise UnavailableError(
-            "another process may have this vault now",
-            retry_after=2,
-            fix="Nothing was acknowledged; send the turns again.",
-        )
 
 
 def unread() -> UnavailableError:
@@ -172,7 +158,6 @@ class Intake:
         catalogue was rebuilt meanwhile or another process may have the vault,
         StorageError if the disk fails. After an error nothing is acknowledged.
         """
-        check_owned(self.index.catalog.database)
         commit: Future[None] = Future()
         with self._lock:
             generation = self.index.scanner.generation
@@ -194,7 +179,8 @@ class Intake:
         self._commit(list(placed.values()), commit, now)
         for other in other_commits:
             other.result()
-        check_owned(self.index.catalog.database)
+        # The next owner has read the journal only after the end of this one.
+        self.index.catalog.database.check_owner()
         every_key = tuple(
             key or placed[turn.session, turn.id].key
             for key, turn in zip(keys, turns, strict=True)
@@ -631,7 +617,7 @@ class Intake:
         items = tuple(replace(item, left_over=False) for item in batch.waiting)
         batch = replace(batch, waiting=items, attempts=batch.attempts + 1)
         # If it cannot be written now, the filing of the batch reports it.
-        with suppress(StorageError, UnavailableError):
+        with suppress(StorageError, UnavailableError, LockedError):
             self.journal.park(
                 batch.seqs,
                 batch.attempts,

@@ -116,13 +116,13 @@ class CommitLog:
         now = time.monotonic()
         if (
             self.git is None
-            or not self._store.is_owned
             or not (done or self._waits)
             or now < (self._next_try_of_done if done else self._next_try)
         ):
             return
         op, subject = done or LATE
         try:
+            self._store.check_owner()
             self.git.commit(self._unrecorded, subject, op)
             self._unrecorded.clear()
         except EngramError as fault:

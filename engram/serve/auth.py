@@ -27,6 +27,7 @@ from engram.errors import (
     ConflictError,
     EngramError,
     ForbiddenError,
+    MisdirectedError,
     UnauthorisedError,
     UnavailableError,
 )
@@ -37,7 +38,7 @@ from engram.serve.web.layout import refusal
 from engram.vault import disk
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -169,14 +170,15 @@ def tcp_access(
     tokens: Mapping[str, str],
     web: WebAccess | None = None,
     issued: IssuedTokens | None = None,
-    hosts: Sequence[str] = (),
 ) -> SocketAccess:
     """Return the access through a loopback port: exact host and origin, and a token.
 
-    `web` allows the browsers of the owner to see the page. `hosts` are further names of
-    the port, such as that of a server in front of it.
+    `web` allows the browsers of the owner to see the page.
     """
-    names = (f"127.0.0.1:{port}", f"localhost:{port}", *filter(None, hosts))
+    names = (
+        f"127.0.0.1:{port}",
+        f"localhost:{port}",
+    )
     return SocketAccess(
         frozenset(name.encode() for name in names),
         frozenset(f"http://{name}".encode() for name in names),
@@ -390,6 +392,8 @@ async def refuse(fault: EngramError, send: Send, *, as_page: bool = False) -> No
     ]
     if fault.status == UnauthorisedError.status:
         headers.append((b"www-authenticate", b"Bearer"))
+    if isinstance(fault, MisdirectedError):
+        headers.append((b"engram-owner", fault.where.encode()))
     if seconds := retry_after(fault):
         headers.append((b"retry-after", str(seconds).encode()))
     await send(

@@ -105,11 +105,10 @@ class _Queue:
 class PoolServer:
     """Answers for all vaults of `pool`; `port` is 0 if there is no common port.
 
-    `hosts` are further values of Host under which clients reach the port. `beat` is the
-    monotonic time at which its event loop last ran.
+    `beat` is the monotonic time at which its event loop last ran.
     """
 
-    def __init__(self, pool: VaultPool, port: int, hosts: Sequence[str] = ()) -> None:
+    def __init__(self, pool: VaultPool, port: int) -> None:
         self.pool = pool
         self.port = port
         self.policy = pool.policy
@@ -120,7 +119,7 @@ class PoolServer:
             self.port = int(self._listener.getsockname()[1])
         self._common_access = AuthMiddleware(
             _nothing,
-            tcp_access(self.port, {"chat": secrets.token_hex()}, hosts=hosts),
+            tcp_access(self.port, {"chat": secrets.token_hex()}),
             self.policy,
         )
         self._table: dict[str, PooledVault] = {}
@@ -273,30 +272,17 @@ class PoolServer:
         receive: Receive,
         send: Send,
     ) -> None:
-        """Answer a request for a vault, which is opened if it is closed."""
-        acquire = self.pool.acquire
-        fault = await self._try(acquire, vault, through, scope, receive, send)
-        if fault is not None:
-            await refuse(fault, send)
+        """Answer a request for a vault in turn; a closed vault is opened.
 
-    async def _try(
-        self,
-        acquire: Callable[[PooledVault], Any],
-        vault: PooledVault,
-        through: str,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> EngramError | None:
-        """Answer in turn; return the error if nothing was read or sent, else None.
-
-        `acquire` opens the vault.
+        The answer is 421 with the address of its daemon if another one has it.
         """
         queue = self._queues.setdefault(vault.folder, _Queue(self.policy.vault_places))
         if queue.waiting >= self.policy.vault_queue:
-            return BusyError(
+            busy = BusyError(
                 "too many requests for this vault wait", retry_after=1, fix="Try again."
             )
+            await refuse(busy, send)
+            return
         queue.waiting += 1
         streams = scope["path"].startswith(PROXY_PATH)
 
@@ -310,42 +296,33 @@ class PoolServer:
 
         try:
             if streams:
-                return await self._through(
-                    acquire, vault, through, scope, receive, send
-                )
+                await self._through(vault, through, scope, receive, send)
+                return
             async with queue.places:
-                return await self._through(
-                    acquire, vault, through, scope, received, send
-                )
+                await self._through(vault, through, scope, received, send)
         finally:
             queue.waiting -= 1
 
     async def _through(
         self,
-        acquire: Callable[[PooledVault], Any],
         vault: PooledVault,
         through: str,
         scope: Scope,
         receive: Receive,
         send: Send,
-    ) -> EngramError | None:
+    ) -> None:
         server = self.pool.acquire_open(vault)
         if server is None:
+            acquire = self.pool.acquire
             try:
-                server = await self.in_thread(acquire, vault)
+                server = await self._loop.run_in_executor(self._openers, acquire, vault)
             except EngramError as fault:
-                return fault
+                await refuse(fault, send)
+                return
         try:
             await getattr(server, through)(scope, receive, send)
         finally:
             self.pool.release(vault)
-        return None
-
-    async def in_thread(
-        self, job: Callable[[PooledVault], Any], vault: PooledVault
-    ) -> Any:
-        """Run a job with a vault that may take long in a thread; return its result."""
-        return await self._loop.run_in_executor(self._openers, job, vault)
 
     # -- tokens ------------------------------------------------------------------------
 

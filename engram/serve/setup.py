@@ -7,13 +7,13 @@ import os
 import secrets
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -115,95 +115,47 @@ def serve_vaults(
     """Serve every vault below `root` in this process until SIGTERM or SIGINT.
 
     Shows the address and how to create a token. If the index is in PostgreSQL, other
-    daemons may serve the same folder, and reach this one at `address`. Otherwise raises
-    LockedError if another process serves this folder.
+    daemons may serve the same folder, and send clients to this one at `address`.
+    Otherwise raises LockedError if another process serves this folder.
     """
     from engram import config
-
-    settings = config.load(root, os.environ)
-    if settings.postgres:
-        _serve_fleet(settings, port, show, address)
-        return
-    if address:
-        raise BadRequestError(
-            "an address for other daemons needs an index in PostgreSQL",
-            where="--address",
-            fix="Set `postgres` in your configuration; see docs/fleet.md.",
-        )
     from engram.core.policy import ServePolicy
     from engram.daemon import pool
     from engram.serve.pool_server import PoolServer
     from engram.vault import locks
 
-    lock = locks.lock_vaults(root)
-    try:
-        vaults = pool.VaultPool(root, _loaded, ServePolicy())
-        server = PoolServer(vaults, port or 0)
-        show("daemon", _pool_shown(root, [one.folder for one in vaults.vaults()], port))
-        pool.run(vaults, server)
-    finally:
-        lock.release()
-
-
-def _loaded(folder: Path) -> Settings:
-    from engram import config
-
-    return config.load(folder, os.environ)
-
-
-def _serve_fleet(
-    settings: Settings,
-    port: int | None,
-    show: Callable[[str, dict[str, Any]], None],
-    address: str,
-) -> None:
-    """Serve the vaults below a folder together with other daemons.
-
-    `settings` are those of the folder as if it were a vault.
-    """
-    from engram.config import without_password
-    from engram.core.policy import ServePolicy
-    from engram.daemon import pool
-    from engram.daemon.fleet import FleetPool
-    from engram.index.lease import LeaseKeeper
-    from engram.serve.auth import token_of
-    from engram.serve.fleet_server import FleetServer
-
+    postgres = config.load(root, os.environ).postgres
     parts = urlsplit(address)
-    if address and (parts.scheme not in {"http", "https"} or not parts.hostname):
+    if address and (not postgres or not port or not parts.hostname):
         raise BadRequestError(
-            "this is not the address of a server",
+            "the address of a daemon needs a port and an index in PostgreSQL",
             where=f"--address {address}",
-            fix="Give one like `https://host-a.internal:8765`.",
+            fix="Give one like `https://host-a.internal:8765` with `--tcp PORT`, and set `postgres` in your configuration; see docs/fleet.md.",
         )
-    if address and not port:
-        raise BadRequestError(
-            "an address for other daemons needs a port",
-            where="--address",
-            fix="Give `--tcp PORT` too.",
-        )
-    if port:
+    if postgres and port:
         address = address or f"http://{LOOPBACK}:{port}"
-    root, policy = settings.vault, ServePolicy()
-    # The name identifies a daemon without a port; other daemons cannot reach it.
-    name = address or f"no port: {socket.gethostname()} {os.getpid()}"
-    keeper = LeaseKeeper(settings.postgres, name, policy)
-    path = settings.state.parent / "fleet-key"
-    with suppress(ConflictError):  # the first daemons may start at once
-        token_of(path)
-    key = token_of(path)
-    vaults = FleetPool(root, _loaded, policy, keeper, key)
-    server = FleetServer(vaults, port or 0, key, address)
-    folders = [one.folder for one in vaults.vaults()]
-    database = without_password(settings.postgres)
-    fleet = {
-        "database": database,
-        "reached_at": address
-        or "only its Unix sockets; with `--tcp PORT` other daemons reach it",
-        "other_daemons": [f"{one.address} ({one.host})" for one in vaults.others],
-    }
-    show("daemon", _pool_shown(root, folders, port) | {"fleet": fleet})
-    pool.run(vaults, server)
+
+    def load(folder: Path) -> Settings:
+        return replace(config.load(folder, os.environ), address=address)
+
+    with ExitStack() as stack:
+        due = None
+        if postgres:
+            from engram.index import owner
+
+            due = partial(owner.due, postgres)
+        else:
+            stack.callback(locks.lock_vaults(root).release)
+        vaults = pool.VaultPool(root, load, ServePolicy(), due)
+        server = PoolServer(vaults, port or 0)
+        shown = _pool_shown(root, [one.folder for one in vaults.vaults()], port)
+        if postgres:
+            shown["shared"] = {
+                "database": config.without_password(postgres),
+                "answers_at": address or "only its Unix sockets",
+            }
+        show("daemon", shown)
+        pool.run(vaults, server)
 
 
 def _pool_shown(

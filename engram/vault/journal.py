@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _CRC = b'{"crc":"'
 _BODY = len(_CRC) + len('00000000",')
-_FENCE_BITS = 32
+_OWNER_BITS = 32
 """The bits of a number that count the records of one owner.
 
-The higher bits are its fence.
+The higher bits are the number of the owner.
 """
 
 
@@ -112,9 +112,9 @@ class Journal:
 
     `replay` must be called once, first; all other methods are thread-safe.
     `check_owner` is called before each change of a file, and raises an EngramError if
-    this process no longer owns the vault. `fence` grows with each owner of the vault,
-    so no two owners assign the same number: a late record of a former owner does not
-    refer to turns of its successor. `degraded` is the message of the last write error,
+    this process no longer owns the vault. `owner` grows with each owner of the vault, so
+    no two owners assign the same number: a late record of a former owner does not refer
+    to turns of its successor. `degraded` is the message of the last write error,
     '' after a success.
     """
 
@@ -123,7 +123,7 @@ class Journal:
         folder: Path,
         policy: JournalPolicy,
         check_owner: Callable[[], None] = _accept,
-        fence: int = 0,
+        owner: int = 0,
     ) -> None:
         self.folder = folder
         self.policy = policy
@@ -140,7 +140,7 @@ class Journal:
         self._segments: dict[int, bool] = {}  # number → whether it is damaged
         self._newest = 0
         self._unsettled: dict[int, _UnsettledTurn] = {}
-        self._first = fence << _FENCE_BITS
+        self._first = owner << _OWNER_BITS
         self._seq = 0
 
     # -- reading -----------------------------------------------------------------------

@@ -35,41 +35,18 @@ class Lock:
         self.unlocked = unlocked
         self._descriptors = descriptors
 
-    @property
-    def kernel(self) -> str:
-        """The running kernel that enforces the lock for its file system, or ''.
-
-        It is '' if that is unknown: some file systems accept a lock without enforcing
-        it.
-        """
-        if self.unlocked or not self._descriptors:
-            return ""
-        first = self._descriptors[0]
-        with os_errors(self.path):
-            again = syscalls.SYS.open(f"/proc/self/fd/{first}", os.O_RDONLY)
-        try:
-            syscalls.SYS.lock(again)
-        except BlockingIOError:
-            boot = syscalls.SYS.boot_id()
-            return f"{boot} {os.fstat(first).st_dev}" if boot else ""
-        except OSError:
-            return ""
-        finally:
-            _close(again)
-        return ""
-
     def release(self) -> None:
         """Release the locks; the lock file stays."""
         for descriptor in self._descriptors:
             _close(descriptor)
 
 
-def lock(path: Path, folder: Path | None = None, *, leased: bool = False) -> Lock:
+def lock(path: Path, folder: Path | None = None, *, optional: bool = False) -> Lock:
     """Lock `folder`, if it is given, and then the file `path`, without waiting.
 
     The lock on the folder also excludes a process whose lock file is elsewhere. With
-    `leased` a database records the owner of the vault; then the file system of `path`
-    may also be one that cannot lock. Raises LockedError with the process id of the
+    `optional` the vault is locked in a database too; then the file system of `path` may
+    also be one that cannot lock. Raises LockedError with the process id of the
     holder, or StorageError.
     """
     descriptors: list[int] = []
@@ -78,7 +55,7 @@ def lock(path: Path, folder: Path | None = None, *, leased: bool = False) -> Loc
         descriptor, unlocked = _locked_folder(folder)
         descriptors.append(descriptor)
     try:
-        descriptor, why = _locked_file(path, leased=leased)
+        descriptor, why = _locked_file(path, optional=optional)
         descriptors.append(descriptor)
     except EngramError:
         Lock(path, *descriptors).release()
@@ -119,7 +96,7 @@ def _locked_folder(folder: Path, does: str = "owns this vault") -> tuple[int, st
     return descriptor, ""
 
 
-def _locked_file(path: Path, *, leased: bool) -> tuple[int, str]:
+def _locked_file(path: Path, *, optional: bool) -> tuple[int, str]:
     """Return a descriptor of the lock file, and why it could not be locked or ''.
 
     The file contains the id of this process.
@@ -129,7 +106,7 @@ def _locked_file(path: Path, *, leased: bool) -> tuple[int, str]:
             str(path), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         )
         try:
-            why = _locked(descriptor, leased=leased)
+            why = _locked(descriptor, optional=optional)
             syscalls.SYS.truncate(descriptor, 0)
             write_all(descriptor, f"{os.getpid()}\n".encode())
         except OSError as error:
@@ -145,7 +122,7 @@ def _locked_file(path: Path, *, leased: bool) -> tuple[int, str]:
     return descriptor, why
 
 
-def _locked(descriptor: int, *, leased: bool) -> str:
+def _locked(descriptor: int, *, optional: bool) -> str:
     """Lock a file, and return why it cannot be locked or ''.
 
     A failure that is not allowed raises.
@@ -153,7 +130,7 @@ def _locked(descriptor: int, *, leased: bool) -> str:
     try:
         syscalls.SYS.lock(descriptor)
     except OSError as error:
-        if not leased or error.errno not in NO_FOLDER_LOCK:
+        if not optional or error.errno not in NO_FOLDER_LOCK:
             raise
         return os.strerror(error.errno)
     return ""

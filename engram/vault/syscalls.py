@@ -15,7 +15,6 @@ import secrets
 import signal
 import stat
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.errors import (
@@ -28,6 +27,7 @@ from engram.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 NOREPLACE, EXCHANGE = 1, 2
@@ -131,12 +131,6 @@ class Syscalls:
     def lock(self, descriptor: int) -> None:
         """Lock the file exclusively with flock(2). Raises BlockingIOError if taken."""
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def boot_id(self) -> str:
-        """Return the boot id of the running kernel, or ''."""
-        with suppress(OSError):
-            return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-        return ""
 
     def has_no_writer(self, descriptor: int) -> bool | None:
         """Return whether no process has the file open for writing; None if unknown.
