@@ -109,12 +109,10 @@ class Owner:
         *,
         clean: bool,
     ) -> None:
-        """Record when work is due, and whether the journal is empty (`clean`).
-
-        The lock ends with the connection.
-        """
+        """Unlock the vault; record when work is due, and if the journal is `clean`."""
         with psycopg.RawCursor(connection) as db:
             db.execute(_RELEASE, (self.vault, clean, due))
+            db.execute("SELECT pg_advisory_unlock_all()")
 
     def lock(self, db: psycopg.RawCursor[Any]) -> None:
         """Lock the vault; raise LockedError with its owner if it is locked."""

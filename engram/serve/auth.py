@@ -27,11 +27,10 @@ from engram.errors import (
     ConflictError,
     EngramError,
     ForbiddenError,
-    MisdirectedError,
     UnauthorisedError,
     UnavailableError,
 )
-from engram.serve.output import PROBLEM_TYPE, problem, retry_after
+from engram.serve.output import PROBLEM_TYPE, fault_headers, problem
 from engram.serve.socket_client import FOLDER_HEADER, folder_mark
 from engram.serve.web.access import FORM_TYPE, OPEN_PATH, WebAccess, is_page
 from engram.serve.web.layout import refusal
@@ -392,10 +391,9 @@ async def refuse(fault: EngramError, send: Send, *, as_page: bool = False) -> No
     ]
     if fault.status == UnauthorisedError.status:
         headers.append((b"www-authenticate", b"Bearer"))
-    if isinstance(fault, MisdirectedError):
-        headers.append((b"engram-owner", fault.where.encode()))
-    if seconds := retry_after(fault):
-        headers.append((b"retry-after", str(seconds).encode()))
+    headers += [
+        (key.encode(), value.encode()) for key, value in fault_headers(fault).items()
+    ]
     await send(
         {
             "type": "http.response.start",

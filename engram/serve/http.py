@@ -29,7 +29,7 @@ from engram.errors import (
 from engram.operations.results import RESULTS, schema, schemas
 from engram.operations.table import OPERATIONS
 from engram.serve.mcp.routes import mcp_route
-from engram.serve.output import PROBLEM_TYPE, problem, retry_after
+from engram.serve.output import PROBLEM_TYPE, fault_headers, problem
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -288,9 +288,7 @@ def _json(
 
 def _on_fault(_request: Request, fault: Exception) -> Response:
     assert isinstance(fault, EngramError)
-    seconds = retry_after(fault)
-    headers = {"Retry-After": str(seconds)} if seconds else None
-    return _json(problem(fault), fault.status, headers, PROBLEM_TYPE)
+    return _json(problem(fault), fault.status, fault_headers(fault), PROBLEM_TYPE)
 
 
 def _on_http(request: Request, fault: Exception) -> Response:

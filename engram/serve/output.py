@@ -10,7 +10,13 @@ import json
 import os
 import sys
 
-from engram.errors import BusyError, EngramError, StorageError, UnavailableError
+from engram.errors import (
+    BusyError,
+    EngramError,
+    MisdirectedError,
+    StorageError,
+    UnavailableError,
+)
 from engram.serve.render import lines_of
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
@@ -131,8 +137,10 @@ def problem(fault: EngramError, status: int | None = None) -> dict[str, Any]:
     }
 
 
-def retry_after(fault: EngramError) -> int:
-    """Return the seconds after which to try again, 0 if unknown."""
-    if isinstance(fault, BusyError | UnavailableError):
-        return fault.retry_after
-    return 0
+def fault_headers(fault: EngramError) -> dict[str, str]:
+    """Return when to try again, or which daemon to ask, as headers of a response."""
+    if isinstance(fault, BusyError | UnavailableError) and fault.retry_after:
+        return {"retry-after": str(fault.retry_after)}
+    if isinstance(fault, MisdirectedError):
+        return {"engram-owner": fault.where}
+    return {}
