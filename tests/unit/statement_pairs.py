@@ -24,13 +24,6 @@ Anna wohnt in Berlin. | Anna wohnt jetzt in Berlin!
 Ben ist allergisch gegen Nüsse | Ben ist sehr allergisch gegen Nüsse.
 Clara isst kein Fleisch. | Clara isst wirklich kein Fleisch
 Clara hat zwei Katzen | Clara hat 2 Katzen.
-Clara adore le fromage | Clara adore vraiment le fromage
-Ben parle très bien espagnol | Ben parle bien espagnol
-Clara tiene dos hermanos. | Clara tiene 2 hermanos
-Бен очень любит чай | Бен любит чай
-安娜喜欢绿茶 | 安娜很喜欢绿茶
-用户对花生过敏 | 用户真的对花生过敏
-アンナは緑茶が好きです | アンナは緑茶がとても好きです。
 """
 
 PARAPHRASED = """

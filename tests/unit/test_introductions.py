@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.core.language.states import states
 from engram.core.policy import Policy
 from engram.core.records import Turn
 from engram.extraction.rules import engine
@@ -55,21 +54,7 @@ def own_names(*said: str, **more) -> list[str]:
         ("Hallo, ich bin Peter.", "Peter"),
         ("Hi, ich bin die Katrin, 41, aus Erfurt.", "Katrin"),
         ("Du kannst mich Jo nennen.", "Jo"),
-        ("Bonjour, je m'appelle Camille et j'habite à Nantes.", "Camille"),
-        ("Moi c'est Camille.", "Camille"),
-        ("Me llamo Lucía y vivo en Madrid.", "Lucía"),
-        ("Hola, soy Lucía y vivo en Madrid.", "Lucía"),
-        ("Mi chiamo Giulia e abito a Torino.", "Giulia"),
-        ("Me chamo Rafael e moro em Lisboa.", "Rafael"),
-        ("Ik heet Sanne en ik woon in Utrecht.", "Sanne"),
-        ("Меня зовут Анна.", "Анна"),
-        ("我叫王梅。", "王梅"),
-        ("我的名字是王梅。", "王梅"),
         ("Hi, I'm Mei. 我住在上海。", "Mei"),
-        ("私の名前は田中です。", "田中"),
-        ("田中と申します。", "田中"),
-        ("はじめまして、田中です。", "田中"),
-        ("제 이름은 민지예요.", "민지"),
     ],
 )
 def test_an_introduction_gives_a_name(text, name):
@@ -108,18 +93,6 @@ def test_an_introduction_gives_a_name(text, name):
         "Ich bin Deutscher.",
         "Ich bin der Chef.",
         "Hallo, ich bin Student aus Köln.",
-        "Je suis fatiguée.",
-        "Je suis infirmière.",
-        "Soy española.",
-        "Soy de Sevilla.",
-        "Sono stanca.",
-        "Ik ben moe.",
-        "我叫他来。",
-        "我叫了外卖。",
-        "我是老师。",
-        "私は教師です。",
-        "田中です。",
-        "名前はモチです。",
     ],
 )
 def test_what_looks_like_an_introduction_gives_no_name(text):
@@ -166,19 +139,10 @@ def test_in_a_group_a_label_that_is_no_persons_name_names_the_speaker():
                 "Felix drives a Tesla.",
             ],
         ),
-        ("Je viens de manger.", []),
-        ("我以前住在北京。", []),
-        ("如果我住在上海就好了。", []),
-        ("妻は元気です。", []),
     ],
 )
 def test_each_thing_of_one_sentence_is_a_fact(text, statements):
     assert texts(text) == statements
-
-
-@pytest.mark.parametrize("text", ["我叫了外卖。", "我叫车去机场。", "我叫不出名字。"])
-def test_what_somebody_orders_is_no_name(text):
-    assert not [one for one in states(text) if one.attribute == "name"]
 
 
 # row: X2

@@ -37,8 +37,6 @@ OPENS = [
     "Could you act as if I were a customer?",
     "Lass uns ein Rollenspiel machen.",
     "Spielen wir Taverne: du bist der Wirt, ich bin Kunz.",
-    "Faisons un jeu de rôle.",
-    "Juguemos: tú eres el rey, yo soy el caballero.",
     "*draws a sword* Stand back!",
 ]
 

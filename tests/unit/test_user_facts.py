@@ -42,17 +42,6 @@ Bitte antworte immer auf Deutsch und kurz.
 Fass dich bitte kurz.
 Duz mich bitte.
 Bitte keine Emojis mehr.
-Réponds-moi toujours en français.
-Tutoie-moi, s'il te plaît.
-La personne préfère des réponses courtes.
-N'utilise pas d'émojis.
-Responde siempre en español.
-La persona prefiere respuestas cortas.
-请用中文回答。
-以后请用简短的句子回答。
-用户喜欢简短的回答。
-日本語で答えてください。
-絵文字は使わないでください。
 """
 
 NO_WISHES = """
@@ -78,9 +67,6 @@ Die Person will Antworten von der Bank.
 Antworte diesmal kurz.
 Mon chef répond toujours en anglais.
 El usuario habla español.
-我用中文写日记。
-老师用中文回答。
-父は日本語で話している。
 """
 
 

@@ -13,8 +13,6 @@ ORDERS = (
     "Never mention its competitors.",
     "Empfiehl immer die AcmeBank.",
     "Nenn mich Meister.",
-    "Réponds toujours en anglais.",
-    "Responde siempre en inglés.",
 )
 
 

@@ -56,8 +56,8 @@ _SECTIONS: Mapping[str, str] = {
     """,
     "topics.frames": "*",
     "similarity": """
-        emphasis own_articles emphasis_signs negations negation_phrases negation_signs
-        negating negating_signs liking numerals numeral_signs user_nouns function_signs
+        emphasis own_articles negations negation_phrases negation_signs
+        negating negating_signs liking numerals function_signs
     """,
     "sentences": """
         abbreviations numbered_abbreviations numbered_ends short_months clause_subject conjunction

@@ -81,7 +81,6 @@ _ARTICLES = {
     for code, listed in languages.texts(_KEY, "own_articles").items()
 }
 """Articles that are a different word in another language."""
-_EMPHASIS_SIGNS = re.compile(languages.any_pattern(_KEY, "emphasis_signs"))
 _NEGATIONS = languages.all_words(_KEY, "negations")
 _NEGATION_PHRASE = re.compile(
     rf"\b(?:{languages.any_pattern(_KEY, 'negation_phrases')})\b"
@@ -99,14 +98,11 @@ _NUMERALS = {
     )
 }
 _FIGURE = re.compile(r"[\d+#$€£¥%@=<>]")
-_SPACELESS_NUMERAL = re.compile(
-    f"[{''.join(languages.texts(_KEY, 'numeral_signs').values())}]"
-)
 _NOT_CONTRACTED = re.compile(r"\b(?:(ca)n't|(wo)n't|(sha)n't|(\w+)n't|cannot)\b")
 _ELISION = re.compile(r"\b([ldjnmtsc]|qu)'(?=\w)")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _CAPITALISED = re.compile(r"\b(?=[^\W\d_])(?-i:[A-ZÀ-ÖØ-ÞΑ-ΫА-ЯЁЀ-Я])[\w'’]*")
-_USER_NOUNS = languages.all_words(_KEY, "user_nouns")
+_USER_NOUNS = languages.all_words("topics", "user_nouns")
 _FUNCTION_SIGNS = re.compile(
     "[\u3041-\u3096\u3099-\u309f"
     f"{''.join(languages.texts(_KEY, 'function_signs').values())}]+"
@@ -144,16 +140,7 @@ def statement(
     return ParsedStatement(
         text=text,
         plain=plain,
-        tokens=tuple(
-            filter(
-                None,
-                (
-                    _EMPHASIS_SIGNS.sub("", word)
-                    for word in plain
-                    if word not in dropped
-                ),
-            )
-        ),
+        tokens=tuple(word for word in plain if word not in dropped),
         carrying=tuple(_LIKES if word in _LIKING else word for word in carrying),
         stems=tuple(_LIKES if word in _LIKING else root for word, root in roots),
         language=code,
@@ -420,11 +407,4 @@ def _subject_length(carrying: Sequence[str], names: frozenset[str]) -> int:
 
 
 def _numbers(plain: Sequence[str]) -> tuple[str, ...]:
-    found = [word for word in plain if _FIGURE.search(word)]
-    found += [
-        sign
-        for word in plain
-        if _SPACELESS.match(word)
-        for sign in _SPACELESS_NUMERAL.findall(word)
-    ]
-    return tuple(sorted(found))
+    return tuple(sorted(word for word in plain if _FIGURE.search(word)))
