@@ -39,7 +39,7 @@ _SECTIONS: Mapping[str, str] = {
     "keep_requests": "asked openings before after joins anywhere and_that",
     "standing": "*",
     "rules": """
-        verb written adverbs news additions limits long_ago undone first_person
+        verb written ended adverbs news additions limits long_ago undone first_person
         possessive user no_subject no_value articles after_value joins asking rows asks
         asks_past told kin speaker
     """,

@@ -63,7 +63,7 @@ class State:
     they report it as new ("moved", "now"), `addition` if another value may go on beside
     it, `planned` if it begins on a later day, `listed` if it names several values, and `elided`
     if the words leave the subject out. `needs` is `ahead` or `past` if they say it only
-    with such a day.
+    with such a day, `name` if they do so only as an introduction.
     `dated` are the words that may date a change. `start` and `end` are the span of the
     clause in the text.
     """
@@ -129,6 +129,11 @@ class _Grammar:
             **languages.section("extraction.groups").get(code, {}),
             **languages.section(f"{KEY}.groups")[code],
         }
+        pasts = languages.section("words")[code].get("irregular", "")
+        forms = {
+            form for line in languages.entries(pasts) for form in line.split()[1:]
+        }
+        self._groups["PAST"] = "|".join(sorted(forms)) or "(?!)"
         self._verb = section["verb"]
         self.written = [
             (LazyPattern(before, re.IGNORECASE), after)
@@ -154,7 +159,16 @@ class _Grammar:
         self.joins = frozenset(section["joins"].split())
         introductions = languages.section("introductions")[code]
         self.no_name = _phrases(introductions["not_names"])
-        self.rows = tuple(map(self._row, languages.entries(section["rows"])))
+        self.ended = [
+            (LazyPattern(before, re.IGNORECASE), after)
+            for before, after in languages.replacements(section["ended"])
+        ]
+        self.rows = tuple(
+            self._row(names, effect, form)
+            for entry in languages.entries(section["rows"])
+            for names, effect, pattern in (entry.split(None, 2),)
+            for form in self._forms(pattern)
+        )
         self.asks = tuple(
             (name, pattern, is_past)
             for key, is_past in (("asks_past", True), ("asks", False))
@@ -167,8 +181,14 @@ class _Grammar:
             for before, after in languages.replacements(section.get("told", ""))
         )
 
-    def _row(self, entry: str) -> _StateRow:
-        names, effect, pattern = entry.split(None, 2)
+    def _forms(self, pattern: str) -> Iterator[str]:
+        """Yield a pattern, and an equation (`<is>`) also from its other side."""
+        left, is_, right = pattern.partition(" <is> ")
+        yield f"{left}{self._groups['equals']} {right}" if is_ else pattern
+        if is_ and left.startswith("{s}"):
+            yield f"{right} {self._groups['is']} {left}(?: .+)?"
+
+    def _row(self, names: str, effect: str, pattern: str) -> _StateRow:
         elided = pattern.removeprefix("{s} ")
         for pronouns in ("(?P<s>i|we) ", "(?P<s>ich|wir) "):
             elided = elided.removeprefix(pronouns)
@@ -183,19 +203,17 @@ class _Grammar:
         return _StateRow(tuple(names.split("+")), effect, needs, is_mine, *patterns)
 
     def _compiled(self, pattern: str, capital: str = "") -> LazyPattern:
-        filled = _HOLE.sub(_filled, self._grouped(pattern.replace("~", self._verb)))
+        filled = _HOLE.sub(_filled, self._grouped(pattern).replace("~", self._verb))
         filled = filled.replace("ß", "(?:ß|ss)").replace("<CAP>", capital)
         return LazyPattern(filled, re.IGNORECASE)
 
     def _grouped(self, pattern: str) -> str:
-        return _GROUPED.sub(
-            lambda found: (
-                f"(?:{languages.pattern(self._groups[found[1]])})"
-                if found[1] in self._groups and found[1] != "CAP"
-                else found[0]
-            ),
-            pattern,
-        )
+        def group(found: re.Match[str]) -> str:
+            if found[1] not in self._groups or found[1] == "CAP":
+                return found[0]
+            return f"(?:{self._grouped(languages.pattern(self._groups[found[1]]))})"
+
+        return _GROUPED.sub(group, pattern)
 
 
 def _filled(hole: re.Match[str]) -> str:
@@ -332,6 +350,10 @@ class _Clause:
         self.has_capitals = any(word[:1].isupper() for word in clause.split())
         words = _with_date_marks(clause).strip(" .!,;:。")
         words = rules.lead.sub("", self._in_usual_form(words))
+        told = words
+        for pattern, after in rules.ended:
+            words = pattern.sub(after, words)
+        self.is_over = words != told
         self.is_new = rules.news.search(words) is not None
         self.is_addition = rules.additions.search(words) is not None
         self.whole = " ".join(rules.adverbs.sub(" ", words).split())
@@ -418,7 +440,8 @@ class _Clause:
         parts: Mapping[str, str | None],
     ) -> State | None:
         """Return the state of a row, or None if its value is none of the attribute."""
-        properties, over = attribute(name), row.effect in {"-", ">-"}
+        properties = attribute(name)
+        over = self.is_over or row.effect in {"-", ">-"}
         is_one, is_date = properties.single or properties.named, words == DATE
         if is_date:
             words = " ".join(
@@ -430,6 +453,8 @@ class _Clause:
             else self.value(words, single=is_one)
         )
         is_part = properties.daily and self._is_limited(words)
+        if self.is_over and (row.effect not in "=-" or not properties.slot):
+            return None  # "I no longer have to …" ends no state
         if (over and is_part) or (words and not self._fits(row, name, words, value)):
             return None
         if over and value == (name,):
@@ -437,7 +462,7 @@ class _Clause:
         kind, bare_words = parts.get("k"), _stripped(words, self.rules.articles)
         is_later = row.effect in "=+" and self.is_from and bool(self.dated)
         planned = is_later or row.effect in {">", ">-"}
-        change = row.effect != "=" or planned or self.is_new
+        change = over or row.effect != "=" or planned or self.is_new
         return State(
             self.rules.code,
             subject,
@@ -447,7 +472,7 @@ class _Clause:
             change=change,
             addition=self.is_addition
             or is_part
-            or (name == "employer" and bare_words != words),  # "a bakery"
+            or (name in _DESCRIBED and bare_words != words),  # "a bakery"
             planned=planned,
             elided=not (row.is_mine or _said(parts, "s")),
             needs=row.needs,
@@ -464,7 +489,7 @@ class _Clause:
         properties = attribute(name)
         if not value or not properties.named:
             return bool(value)
-        if row.effect not in {"-", ">-"} and not self._is_name(words, name):
+        if row.effect in "=+>" and not self._is_name(words, name):
             return False
         after = normalise(words).split()[len(value) :]
         is_elsewhere = not _ELSEWHERE.isdisjoint(after[:1])  # "moved to Slack at work"
@@ -527,7 +552,7 @@ class _Clause:
             return False
         if not self.has_capitals:
             return first.lower() not in self.rules.articles
-        if name == "employer" and first.lower() in self.rules.articles:
+        if name in _DESCRIBED and first.lower() in self.rules.articles - _DEFINITE[name]:
             return True
         bare = _stripped(words, self.rules.articles)
         return bare[:1].isupper()
@@ -543,8 +568,11 @@ class _Clause:
 
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _MOST_NAME = 3
-_NEEDS = {"!": "ahead", "<": "past"}
-"""The marks of rows whose words need a day ahead, or a past one."""
+_NEEDS = {"!": "ahead", "<": "past", "?": "name"}
+"""The marks of rows whose words need a day ahead, a past one, or an introduction."""
+_DEFINITE = {"employer": frozenset(), "home": frozenset({"the", "my", "der", "das"})}
+_DESCRIBED = frozenset(_DEFINITE)
+"""Attributes of which a description is a value too: "at a bakery"."""
 _WITHOUT_KIND = frozenset({"medication"})
 _NUMERIC = frozenset(
     {"age", "date", "figure", "phone", "schedule", "weight", "birthday"}
