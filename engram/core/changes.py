@@ -11,20 +11,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from engram.core import todos
 from engram.core.attributes import attribute
 from engram.core.categories import category_of
-from engram.core.dedup import Effect, is_event, session_count, weakened_confidence
 from engram.core.language.dates import latest, next_beginning
-from engram.core.language.states import USER, bare_subject, names_same
+from engram.core.language.states import USER, State, bare_subject, names_same
 from engram.core.language.topics import tells_name
+from engram.core.text import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from engram.core.dedup import Evidence
-    from engram.core.language.states import State
-    from engram.core.policy import DedupPolicy
     from engram.core.records import Fact
 
 RULE = "rule of states"
@@ -62,15 +58,13 @@ def ended_facts(
 
     Words of change end the old state at once. Another value without such words ends
     only a state that is older than `LATER`, because a person may name two homes in one
-    breath. A change dated before the statement of the old state ends nothing, and
-    events never end (`C33`). Words without a value ("I quit") are unclear if more than
+    breath. A change dated before the statement of the old state ends nothing. Words without a value ("I quit") are unclear if more than
     one value is known.
     """
     found: list[tuple[Fact, _Change]] = []
     for fact, states in known:
-        if fact.status != "active" or is_event(fact):
-            continue
-        if change := _change(new, said_at, states, fact):
+        change = _change(new, said_at, states, fact)
+        if change and fact.status == "active":
             found.append((fact, change))
 
     changes = [change for _, change in found]
@@ -139,6 +133,22 @@ def _is_unclear(change: _Change, others: Sequence[_Change]) -> bool:
         if one.old.attribute == change.old.attribute and one.old.value
     }
     return any(not one <= two and not two <= one for one in values for two in values)
+
+
+def state_in_slot(fact: Fact, names: frozenset[str]) -> State | None:
+    """Return the value that a fact gives in its own slot, as a model or a person named it.
+
+    `names` are the folded words of the user's names. A promise, and a statement about a
+    later day, plan the value.
+    """
+    if not (fact.attribute and fact.value):
+        return None
+    value = tuple(normalise(fact.value).split())
+    named = tuple(normalise(fact.about[0]).split()) if fact.about else (USER,)
+    subject = (USER,) if names.issuperset(named) or named == value else named
+    is_later = fact.valid_from and fact.created and fact.valid_from > fact.created
+    planned = bool(is_later) or category_of(fact.category).promise
+    return State("", subject, fact.attribute, value, change=planned, planned=planned)
 
 
 # -- one state and another -------------------------------------------------------------
@@ -223,7 +233,7 @@ def state_time(state: State, told_at: datetime) -> datetime:
     """
     if state.planned:
         begun = latest(state.dated, told_at)
-        return next_beginning(state.dated, told_at) or begun or _NEVER
+        return next_beginning(state.dated, told_at) or begun or NEVER
     return (latest(state.dated, told_at) if state.dated else None) or told_at
 
 
@@ -240,27 +250,19 @@ def has_begun(
     return (valid_from or state_time(state, told_at)) <= now
 
 
-_NEVER = datetime.max.replace(tzinfo=UTC)
+NEVER = datetime.max.replace(tzinfo=UTC)
+"""The time of a planned state without a day."""
 
 
-def successors(
-    new: Sequence[State], known: Iterable[tuple[Fact, Sequence[State]]]
-) -> list[Fact]:
-    """Return the known facts that end the states of `new` if they are later statements.
-
-    An old turn that is imported now does not restore a state that is over.
-    """
-    return [
-        fact
-        for fact, states in known
-        if fact.status == "active"
-        and any(
-            replacement(later, state)
-            for later in states
-            for state in new
-            if not later.planned
-        )
-    ]
+def is_replaced(states: Iterable[State], later: Iterable[State]) -> bool:
+    """Return whether states of a later statement replace one of `states`."""
+    earlier = tuple(states)
+    return any(
+        replacement(newer, state)
+        for newer in later
+        for state in earlier
+        if not newer.planned
+    )
 
 
 def names_differ(new: str, old: str) -> bool:
@@ -298,127 +300,3 @@ def is_ended(
         if fact.status in {"superseded", "invalidated"}
         for state_ in states
     )
-
-
-def effects(
-    ended: Sequence[EndedFact], claim: Evidence, guarded: Collection[str]
-) -> tuple[Effect, ...]:
-    """Return the effects of a statement on the facts that it ends.
-
-    A fact with later evidence does not change. A statement of the user ends a fact.
-    `guarded` are the ids of facts whose notes only a person may change: for these a
-    review case is opened instead, and also for a statement of another source or beyond
-    the limit of changes.
-    """
-    found: list[Effect] = []
-    remaining, is_open_case = claim.remaining, False
-    for ended_fact in ended:
-        if ended_fact.fact.id in claim.newer:
-            continue
-        barred = not claim.from_user or ended_fact.fact.id in (claim.barred or {})
-        closed = barred or ended_fact.is_unclear or ended_fact.fact.id in guarded
-        if not closed and remaining > 0:
-            found.append(Effect("supersede", ended_fact.fact, ended_fact.why))
-            remaining -= 1
-        elif not is_open_case:
-            found.append(Effect("ask", ended_fact.fact, ended_fact.why))
-            is_open_case = True
-    return tuple(found)
-
-
-# -- by a model ------------------------------------------------------------------------
-
-REPLACED = "something else holds now (read by a model)"
-OVER = "it is over (read by a model)"
-SUPPORTED = "more likely by another statement (read by a model)"
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedChanges:
-    """The effects on the facts that a model considers over, and the refused changes."""
-
-    effects: tuple[Effect, ...] = ()
-    refused: tuple[str, ...] = ()
-
-
-def linked_changes(
-    linked: Sequence[EndedFact],
-    new: Fact,
-    claim: Evidence,
-    guarded: Collection[str],
-    policy: DedupPolicy,
-    *,
-    words: str,
-    tells_change: bool,
-    doubtful: bool,
-) -> LinkedChanges:
-    """Return the effects on the facts that, by a model, the statement `new` ends.
-
-    The first rule that applies counts. Events stay; a plan ends only another plan; a
-    fact with later evidence stays; words in doubt end nothing. A source other than the
-    user ends only facts with at most the same trust, and no note that only a person may
-    change (`guarded`). For such a note, and beyond the limit of changes, the user is
-    asked once. A promise is settled by the `words` of the user unless another statement
-    replaces it (`E16`). A fact from three sessions is weakened if no words report a
-    change (`A10`); any other fact ends.
-    """
-    effects: list[Effect] = []
-    refused: list[str] = []
-    remaining, is_open_case = claim.remaining, False
-    for ended_fact in linked:
-        fact = ended_fact.fact
-        closed = fact.id in guarded
-        if why := _refusal(fact, new, claim, closed=closed, doubtful=doubtful):
-            refused.append(f"known: {why}")
-        elif closed or remaining <= 0:
-            if not is_open_case:
-                effects.append(Effect("ask", fact, ended_fact.why))
-            is_open_case = True
-        elif settled := _settled(ended_fact, new, words):
-            effects.append(settled)
-            remaining -= 1
-        elif not tells_change and session_count(fact) >= policy.episodes:
-            weakened = weakened_confidence(fact.confidence, policy)
-            effects.append(Effect("weaken", fact, ended_fact.why, weakened))
-        else:
-            effects.append(Effect("supersede", fact, ended_fact.why))
-            remaining -= 1
-    return LinkedChanges(tuple(effects), tuple(refused))
-
-
-def _settled(ended: EndedFact, new: Fact, words: str) -> Effect | None:
-    """Return the effect on a promise that was fulfilled or cancelled, else None.
-
-    A statement that replaces a promise, such as another date of an appointment,
-    supersedes it unless the words report the outcome.
-    """
-    if not todos.is_open(ended.fact) or category_of(new.category).promise:
-        return None
-    tag, why = todos.outcome(words, ended.why)
-    if why == REPLACED:
-        return None
-    return Effect("settle", ended.fact, why, settled=tag)
-
-
-def _refusal(
-    old: Fact, new: Fact, claim: Evidence, *, closed: bool, doubtful: bool
-) -> str:
-    """Return why a statement may not end a known fact, or ''."""
-    is_plan = category_of(old.category).promise
-    if is_event(old) and not is_plan and not claim.correction:
-        return "what happened stays"
-    if _is_in_future(new) and not is_plan:
-        return "a planned change ends nothing yet"
-    if old.id in claim.newer:
-        return "something younger is known"
-    if doubtful:
-        return "in doubt"
-    if old.id in (claim.barred or {}) or (closed and not claim.from_user):
-        return "not for this source to end"
-    return ""
-
-
-def _is_in_future(fact: Fact) -> bool:
-    """Return whether a fact concerns the future: a promise or a later date."""
-    later = bool(fact.valid_from and fact.created and fact.valid_from > fact.created)
-    return later or category_of(fact.category).promise

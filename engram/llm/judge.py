@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from engram.core.dedup import Judgement
+from engram.core.decide import Judgement
 from engram.errors import ModelError
 from engram.llm.answers import AGAIN
 from engram.llm.replies import RELATIONS, JudgeReply, quoted, read, schema, sections
@@ -18,7 +18,7 @@ from engram.llm.replies import RELATIONS, JudgeReply, quoted, read, schema, sect
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.core.dedup import RelationKind
+    from engram.core.decide import RelationKind
     from engram.core.policy import DedupPolicy
     from engram.llm.client import AnyModel
 

@@ -28,7 +28,7 @@ from pydantic import (
 )
 
 from engram.core.categories import CATEGORIES
-from engram.core.dedup import RelationKind
+from engram.core.decide import RelationKind
 from engram.core.entities import LIFETIMES
 from engram.core.records import ENTITY_TYPES, SORTS
 from engram.errors import ModelError

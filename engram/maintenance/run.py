@@ -433,7 +433,7 @@ class Maintenance:
         self, now: datetime, memory: str, why: str
     ) -> list[dict[str, object]]:
         """Return the log row that reverses the last end of a memory, if any (`C21`)."""
-        ends = ("supersede", "invalidate", "weaken")
+        ends = ("supersede", "invalidate", "schedule", "weaken")
         logged = [str(row.get("action")) for row in self.vault.actions_of(memory)]
         last = [action for action in logged if action in ends][-1:]
         return [reversed_row(now, action, memory, why) for action in last]

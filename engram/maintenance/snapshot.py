@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.dedup import Neighbour
+    from engram.core.decide import Known
     from engram.core.records import Entity, Fact, Page
     from engram.maintenance.report import Progress
     from engram.maintenance.schedule import Cadence
@@ -148,7 +148,7 @@ class Snapshot(VaultReader):
         """Raise RunInterruptedError if the run must be given up."""
         self.progress.check()
 
-    def near(self, fact: Fact) -> Sequence[Neighbour]:
+    def near(self, fact: Fact) -> Sequence[Known]:
         """Return the neighbours of a memory, from the cache."""
         self.check()
         return self.neighbour_cache.near(fact)

@@ -13,7 +13,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram.core import dedup
+from engram.core import decide
 from engram.core.classify import with_new_time
 from engram.core.records import Fact
 from engram.core.turn_versions import text_digest
@@ -199,7 +199,7 @@ class FileSync:
             self.usage_tracker.record_evidence(edit.after.id, now, edited_at)
 
         by_user = [
-            edit for edit in edits if not dedup.is_own_change(edit.before, edit.after)
+            edit for edit in edits if not decide.is_own_change(edit.before, edit.after)
         ]
         rows = [
             action_row(now, "edit", edit.after.id, "a person edited the note")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engram.core import dedup
+from engram.core import decide
 from engram.core.records import Edit
 from engram.errors import BadRequestError, ConflictError, EngramError
 from engram.operations.notes import NoteChanges, superseding_keys
@@ -145,7 +145,7 @@ class ReviewQueue:
             return None
         self.forgetting.unbury([fact], now)
         keys = superseding_keys(equal, fact)
-        also = dedup.merge(equal, fact).also
+        also = decide.merge(equal, fact).also
         if also != equal.also:
             united = replace(equal, also=also)
             keys["source"] = facts.fact_keys(united, self.settings.zone)["source"]

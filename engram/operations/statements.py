@@ -157,8 +157,8 @@ class StatementOperations:
         lifted = self.reconciler.forgetting.lift_restated([evidence], now, asked=True)
         row = action_row(now, "store", fact.id, "asked to remember")
         decision, cases = self.reconciler.remember(fact, turn, row, found)
-        if decision.match:
-            return self._confirmed(decision.match, decision.why, turn, pinned=pinned)
+        if decision.met:
+            return self._confirmed(decision.met, decision.why, turn, pinned=pinned)
 
         in_review = decision.action == "review"
         result: dict[str, Any] = {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
 
-ENDS = frozenset({"supersede", "invalidate", "weaken"})
+ENDS = frozenset({"supersede", "invalidate", "schedule", "weaken"})
 """The actions in the log by which a statement ends or weakens a known fact."""
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.changes import EndedFact
-    from engram.core.dedup import Verdict
+    from engram.core.decide import Decision
     from engram.core.policy import Policy
     from engram.core.records import Candidate, FactLinks, FiledTurn, Interval, Turn
 
@@ -43,11 +43,11 @@ LOGGED_ACTIONS = {
     "review": "review",
     "skip": "discard",
 }
-"""The action in the log for each action of a verdict."""
+"""The action in the log for each action of a decision."""
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Said:
     """The source of a candidate: the turn and the words quoted from it.
 
     `attributed` is the turn with the origin of the quote (`trust.turn_as_evidence`): a
@@ -78,7 +78,7 @@ def candidate_fact(
     """Return the record of a new fact (rows A12, B19, C4, C6, C10, C17, D6, X14).
 
     `quoted` is the turn with the quote, `source` the same turn as evidence
-    (`Statement.attributed`). `about` are the names of the entities in the form that
+    (`Said.attributed`). `about` are the names of the entities in the form that
     links use.
     """
     turn = source.turn
@@ -212,20 +212,20 @@ def log_row(
     fact_id: str,
     candidate: Candidate,
     turn_key: str,
-    verdict: Verdict,
+    decision: Decision,
     extractor: str,
 ) -> dict[str, object]:
     """Return a row of the action log: decision, reason and evidence (A32, C22)."""
     row: dict[str, object] = {
         "at": now.isoformat(timespec="seconds"),
-        "action": LOGGED_ACTIONS[verdict.action],
+        "action": LOGGED_ACTIONS[decision.action],
         "outcome": "applied",
         "memory": fact_id,
     }
-    if verdict.match:
-        row["met"] = verdict.match
-    row |= {"reason": verdict.why, "turn": turn_key}
+    if decision.met and not decision.destination:
+        row["met"] = decision.met
+    row |= {"reason": decision.why, "turn": turn_key}
     # The log does not repeat a text that the user asked to forget.
-    if verdict.why != FORGOTTEN:
+    if decision.why != FORGOTTEN:
         row["quote"] = candidate.quote
     return row | {"by": extractor}

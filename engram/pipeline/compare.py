@@ -1,22 +1,21 @@
 """Comparison of a statement with the known facts (rows A7, E5, D3, C12).
 
-A search by words or vectors finds the neighbours, and the pure rules of `core.dedup`
-give the verdict. A worker thread compares first, so that a model can judge uncertain
-pairs; the writer thread compares again before it writes.
+A search by words or vectors finds the facts that are near, a look-up those of the same
+slot. A worker thread compares first, so that a model can judge uncertain pairs; the
+writer thread compares again before it decides (`core/decide.py`).
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core import actions, dedup, graph
-from engram.core import importance as core_importance
+from engram.core import actions, changes, graph
 from engram.core.actions import Eligibility
 from engram.core.entities import slot_key
+from engram.core.importance import surprise
 from engram.core.lifecycle import hidden_reason
-from engram.core.records import Fact
 from engram.core.text import content_hash
 from engram.errors import ConfigError, ModelError
 from engram.index.states import StateSearch
@@ -27,29 +26,15 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.dedup import Neighbour, Verdict
+    from engram.core.decide import Known
     from engram.core.importance import Surprise
     from engram.core.language.states import State
-    from engram.core.records import Edge, Fact, Turn
+    from engram.core.records import Edge, Fact
     from engram.index.search import Index
     from engram.pipeline.plan import WritePlan
 
 STATUSES = ("active", "superseded", "invalidated")
 """Statuses of neighbours; the last two show what an interrupted write completed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonResult:
-    """The verdict on a statement, with its neighbours and its importance, 0–1.
-
-    `neighbours` have any of `STATUSES`; the nearest is first. `surprise` says how new
-    the statement is.
-    """
-
-    verdict: Verdict
-    neighbours: tuple[Neighbour, ...]
-    importance: float
-    surprise: Surprise
 
 
 class Comparison:
@@ -97,38 +82,37 @@ class Comparison:
                 vectors = embed(list(parts.values()))
                 semantic.add(dict(zip(parts, vectors, strict=True)))
 
-    def compare(
-        self, fact: Fact, when: datetime, *, model: bool, plan: WritePlan | None = None
-    ) -> ComparisonResult:
-        """Compare a fact, stated at `when`, with its nearest facts (`A7`, `D3`, `E5`).
+    def near(
+        self, fact: Fact, when: datetime, plan: WritePlan | None = None
+    ) -> tuple[Known, ...]:
+        """Return the known facts near a fact stated at `when`, nearest first.
 
-        Only neighbours that recall would return at `when` count for the verdict. With a
-        `plan` the facts of the same batch are compared too, and known facts are taken
-        as the plan changes them. `model` says whether a model may judge uncertain
-        pairs.
+        Recall would return only the visible ones. With a `plan` the facts of the same
+        batch are among them, and known facts are as the plan changes them.
         """
-        policy = self.settings.policy
-        neighbours = self._neighbours(fact, when, plan)
-        visible = [
-            near for near in neighbours if hidden_reason(near.fact, when) is None
-        ]
-        nearest = visible[: policy.ladder.neighbours]
-        verdict = dedup.verdict_by_similarity(nearest, policy.similarity, model=model)
+        slot = self._slot(fact)
+        return tuple(
+            replace(
+                near,
+                same_slot=bool(slot) and slot == self._slot(near.fact),
+                visible=hidden_reason(near.fact, when) is None,
+            )
+            for near in self.neighbours.near(fact, when, STATUSES, plan)
+        )
 
+    def surprise(self, known: Sequence[Known]) -> Surprise:
+        """Return how new a statement is among the facts near it (`D3`)."""
+        policy = self.settings.policy
+        nearest = [one for one in known if one.visible][: policy.ladder.neighbours]
         # A contradiction is not a repetition.
-        similarities = [near.similarity for near in nearest if not near.conflict]
-        surprise = core_importance.surprise(
-            similarities,
+        return surprise(
+            [one.similarity for one in nearest if not one.conflict],
             policy.ladder,
             policy.similarity,
             novelty=self.neighbours.is_calibrated,
         )
-        importance = core_importance.after_surprise(
-            fact.importance, surprise.gain, policy.ladder
-        )
-        return ComparisonResult(verdict, neighbours, importance, surprise)
 
-    def unjudged(self, text: str, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+    def unjudged(self, text: str, neighbours: Sequence[Known]) -> list[Known]:
         """Return the neighbours that a model has not yet judged to be different (`A9`).
 
         A pair is identified by its texts, so an edited fact counts as unjudged.
@@ -160,7 +144,7 @@ class Comparison:
 
         neighbours = plan.neighbours.get(fact.id)
         if neighbours is None:
-            neighbours = self._neighbours(fact, plan.now, plan)
+            neighbours = self.near(fact, plan.now, plan)
         active = (
             (near.fact.id, near.similarity)
             for near in neighbours
@@ -170,30 +154,27 @@ class Comparison:
             fact.id, active, fact.created or plan.now, self.settings.policy.links
         )
 
-    def facts_with_states(
-        self, fact: Fact, states: Sequence[State], turn: Turn, plan: WritePlan
+    def states_of(self, fact: Fact, *words: str) -> tuple[State, ...]:
+        """Return what a fact states, by its text, other `words` and its own slot (X31)."""
+        found = self.states.states_of(fact.text, *words)
+        own = changes.state_in_slot(fact, self.states.name_words())
+        if own is None or own.attribute in {one.attribute for one in found}:
+            return found
+        return (*found, own)
+
+    def in_slots(
+        self, fact: Fact, states: Sequence[State], persona: str | None, plan: WritePlan
     ) -> dict[str, Fact]:
         """Return the facts that may state the same attributes as `fact`, by id (`A7`).
 
-        The facts are as the plan leaves them. If `turn` is not private, they are facts
-        of all personas (`E14`).
+        The facts are as the plan leaves them; with a persona those that it sees
+        (`E14`).
         """
         if not states:
             return {}
-        found = self.states.near(states, STATUSES, turn.private_to)
+        found = self.states.near(states, STATUSES, persona)
         every = [*map(plan.latest, found), *plan.new]
         return {one.id: one for one in every if one.id != fact.id}
-
-    def _neighbours(
-        self, fact: Fact, when: datetime, plan: WritePlan | None
-    ) -> tuple[Neighbour, ...]:
-        """Return the neighbours, nearest first, marked if they share the slot (`E5`)."""
-        slot = self._slot(fact)
-        neighbours = self.neighbours.near(fact, when, STATUSES, plan)
-        return tuple(
-            replace(near, same_slot=bool(slot) and slot == self._slot(near.fact))
-            for near in neighbours
-        )
 
     def _slot(self, fact: Fact) -> str:
         kind, ref = self.ref_of(fact.about[0]) if fact.about else ("", "")

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engram.core.categories import category_of
-from engram.core.lifecycle import hidden_reason
+from engram.core import decide
+from engram.core.decide import Statement
 from engram.core.personas import fact_persona
 from engram.core.records import Fact, FiledTurn
 from engram.core.todos import with_loop_tag
@@ -22,9 +22,7 @@ from engram.pipeline.known import KnownFacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
-    from engram.core.dedup import Neighbour
     from engram.core.records import Candidate, Extraction, Turn
     from engram.extraction.extract import Extractor
     from engram.ingest.queue import Batch
@@ -175,24 +173,8 @@ class Distiller:
             tags=candidate.tags,
             persona=fact_persona(candidate.category, turn),
         )
-        compared = self.comparison.compare(fact, turn.occurred_at, model=True)
-        near = compared.verdict.neighbours
-        if compared.verdict.action == "create" and category_of(fact.category).corrects:
-            near = self._nearest(compared.neighbours, turn.occurred_at)
-        elif compared.verdict.action != "judge":
-            return []
-        unjudged = self.comparison.unjudged(fact.text, near)
+        near = self.comparison.near(fact, turn.occurred_at)
+        new = Statement(fact, turn.occurred_at)
+        to_judge = decide.to_judge(new, near, self.extractor.settings.policy)
+        unjudged = self.comparison.unjudged(fact.text, to_judge)
         return [one.fact for one in unjudged if not is_sensitive(one.fact)]
-
-    def _nearest(
-        self, neighbours: Sequence[Neighbour], when: datetime
-    ) -> tuple[Neighbour, ...]:
-        """Return the neighbours that a correction may be about, at any similarity."""
-        policy = self.extractor.settings.policy
-        visible = tuple(
-            near
-            for near in neighbours
-            if near.similarity >= policy.similarity.floor
-            and hidden_reason(near.fact, when) is None
-        )
-        return visible[: policy.ladder.neighbours]

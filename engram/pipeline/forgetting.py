@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.core import dedup, ranking
+from engram.core import decide, ranking
 from engram.core.forgetting import (
     TombstoneSet,
     statements_of,
@@ -314,7 +314,9 @@ class Forgetting:
         older = self.index.units(fact.supersedes).values()
         facts = [fact]
         facts += [
-            one for one in older if isinstance(one, Fact) and dedup.is_merged(one, fact)
+            one
+            for one in older
+            if isinstance(one, Fact) and decide.is_merged(one, fact)
         ]
         rows = [row for one in facts for row in self.vault.actions_of(one.id)]
         keys = [key for one in facts for key in (one.source, *one.also)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from engram.core import ranking
 from engram.core.categories import category_of
-from engram.core.dedup import is_event
+from engram.core.decide import is_event
 from engram.core.language.sentences import MASK, plain, sentences
 from engram.core.language.words import STOP, words
 from engram.core.lifecycle import hidden_reason

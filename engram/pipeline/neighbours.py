@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.core import calibration, ranking
-from engram.core.dedup import Neighbour
+from engram.core.decide import Known
 from engram.core.language import similarity
 from engram.core.records import Fact
 from engram.index.filters import SearchFilter
@@ -60,7 +60,7 @@ class NeighbourSearch:
         when: datetime,
         statuses: Collection[str],
         plan: WritePlan | None = None,
-    ) -> list[Neighbour]:
+    ) -> list[Known]:
         """Return the neighbours of `fact` with one of these statuses, nearest first.
 
         They are facts that its persona sees. With a `plan` its new facts are included,
@@ -73,13 +73,13 @@ class NeighbourSearch:
         if plan:
             candidates = [*map(plan.latest, candidates), *plan.new]
 
-        found: list[Neighbour] = []
+        found: list[Known] = []
         for known in candidates:
             words = similarity.compared(own, self._statement(known.text, owner))
             distinct = words.distinct or _another_time(fact, known)
             nearness = max(words.similarity, cosines.get(known.id, 0.0))
             found.append(
-                Neighbour(known, nearness, conflict=words.conflict, distinct=distinct)
+                Known(known, nearness, conflict=words.conflict, distinct=distinct)
             )
         return sorted(found, key=_nearest)
 
@@ -143,9 +143,9 @@ class NeighbourCache:
         self.search = search
         self._statements: set[int] = set()
         self._scale: object = None
-        self._near: dict[str, tuple[Fact, list[Neighbour]]] = {}
+        self._near: dict[str, tuple[Fact, list[Known]]] = {}
 
-    def near(self, fact: Fact) -> list[Neighbour]:
+    def near(self, fact: Fact) -> list[Known]:
         """Return the active neighbours of a fact, nearest first.
 
         Words for time, such as `yesterday`, are relative to the date of the fact.
@@ -192,7 +192,7 @@ def _identity(fact: Fact) -> int:
     return hash((fact.id, fact.text, fact.persona, fact.valid_from))
 
 
-def _nearest(one: Neighbour) -> tuple[float, str]:
+def _nearest(one: Known) -> tuple[float, str]:
     return (-one.similarity, one.fact.id)
 
 

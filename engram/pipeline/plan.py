@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core import dedup, todos
+from engram.core import decide, todos
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.records import Create, Edit, Fact
 from engram.core.text import content_hash
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.dedup import Effect, Neighbour
+    from engram.core.decide import Effect, Known
     from engram.core.importance import Surprise
     from engram.core.records import Change
     from engram.pipeline.write import NoteWriter
@@ -62,7 +62,7 @@ class WritePlan:
         self.surprises: dict[str, Surprise] = {}
         self.contradicted: dict[str, str] = {}
         self.contradictions: list[str] = []
-        self.neighbours: dict[str, Sequence[Neighbour]] = {}
+        self.neighbours: dict[str, Sequence[Known]] = {}
         self._new: dict[str, tuple[Fact, str, str]] = {}
         self._changed: dict[str, Fact] = {}
         self._keys: dict[str, dict[str, object]] = {}
@@ -196,7 +196,7 @@ class WritePlan:
 
         A rewrite also replaces its text with the newer text.
         """
-        merged = dedup.merge(old, new)
+        merged = decide.merge(old, new)
         if effect.confidence is not None:
             merged = replace(merged, confidence=effect.confidence)
 
@@ -250,7 +250,12 @@ class WritePlan:
             )
             keys["confidence"] = float(confidence)
             changed = replace(changed, confidence=confidence)
+        elif effect.until:
+            keys["valid_until"] = time_text(effect.until, zone)
+            changed = replace(changed, valid_until=effect.until)
         else:
+            moved = self._lift_scheduled(old, new)
+            new = replace(new, supersedes=(*new.supersedes, *moved))
             until = new.valid_from or new.created or self.now
             status = ENDED[effect.action]
             keys |= {
@@ -263,8 +268,8 @@ class WritePlan:
             )
             self.ended += 1
 
-        done = "weakened" if effect.action == "weaken" else "ended"
-        self._note_contradiction(old, done, effect.why)
+        done = {"weaken": "weakened", "schedule": "ends later"}
+        self._note_contradiction(old, done.get(effect.action, "ended"), effect.why)
         digest = content_hash(old.text)
         if effect.add_tombstone and not self.has_tombstone(digest):
             self.tombstones.append(tombstone(old, self.now, effect.why))
@@ -275,23 +280,47 @@ class WritePlan:
         """Settle an open promise. It can still be found, as kept or cancelled (`E16`)."""
         done = time_text(at, self.settings.zone)
         old = self.latest(effect.fact)
+        if effect.settled == todos.EXPIRED:
+            self._lift_scheduled(old)
         keys = todos.settled_keys(old, effect.settled, done, effect.why)
         tags = tuple(keys["tags"]) if isinstance(keys["tags"], list) else old.tags
         changed = replace(old, tags=tags, done=at, end_reason=effect.why)
         self._patch(changed, keys, effect.why)
 
-    def end(self, fact: Fact, why: str, until: datetime) -> None:
-        """End a known fact that has no successor (`A10`)."""
-        old = self.latest(fact)
-        keys = {
-            "status": "invalidated",
-            "end_reason": why,
-            "valid_until": time_text(until, self.settings.zone),
-        }
-        changed = replace(old, status="invalidated", end_reason=why, valid_until=until)
+    def end(self, effect: Effect, said_at: datetime) -> None:
+        """End a known fact that has no successor, now or on a later day (`A10`)."""
+        old = self.latest(effect.fact)
+        until = effect.until or said_at
+        keys: dict[str, object] = {"valid_until": time_text(until, self.settings.zone)}
+        changed = replace(old, valid_until=until)
+        if not effect.until:
+            self._lift_scheduled(old)
+            keys |= {"status": "invalidated", "end_reason": effect.why}
+            changed = replace(changed, status="invalidated", end_reason=effect.why)
         self.ended += 1
-        self._note_contradiction(old, "ended", why)
-        self._patch(changed, keys, why)
+        self._note_contradiction(old, "ended", effect.why)
+        self._patch(changed, keys, effect.why)
+
+    def _lift_scheduled(self, plan: Fact, later: Fact | None = None) -> tuple[str, ...]:
+        """Cancel the ends that a plan announced, which is over before its day.
+
+        If `later` plans the same for another day, they happen then. Returns the ids of
+        the facts.
+        """
+        lifted = []
+        for old in filter(None, map(self.fact, plan.supersedes)):
+            day = old.valid_until
+            if not decide.is_scheduled(old) or not day or day <= self.now:
+                continue
+            changed = decide.rescheduled(old, plan, later)
+            until = changed.valid_until
+            keys: dict[str, object] = {
+                "superseded_by": list(changed.superseded_by) or None,
+                "valid_until": time_text(until, self.settings.zone) if until else None,
+            }
+            self._patch(changed, keys, "the plan that would end it changed")
+            lifted.append(old.id)
+        return tuple(lifted)
 
     def _note_contradiction(self, old: Fact, done: str, why: str) -> None:
         """Record that a known fact is ended or weakened, for the run (`X6`)."""

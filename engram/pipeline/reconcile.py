@@ -40,7 +40,7 @@ from engram.pipeline.turn_edits import TurnEdits
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from engram.core.dedup import Verdict
+    from engram.core.decide import Decision
     from engram.core.records import Candidate, Extraction, Fact, FiledTurn, Turn
     from engram.ingest.queue import Batch
     from engram.pipeline.plan import Case
@@ -145,9 +145,9 @@ class Reconciler:
         by_action: dict[str, list[str]] = {}
         skipped = Counter(extraction.dropped)
         for result in results:
-            by_action.setdefault(result.verdict.action, []).append(result.memory)
-            if result.verdict.action == "skip":
-                skipped[result.verdict.why] += 1
+            by_action.setdefault(result.action, []).append(result.memory)
+            if result.action == "skip":
+                skipped[result.why] += 1
         skipped.update(plan.refused)
         created = tuple(by_action.get("create", ()))
         self._start_decay(created, now)
@@ -209,49 +209,47 @@ class Reconciler:
 
     def remember(
         self, fact: Fact, turn: Turn, row: Mapping[str, object], found: Extraction
-    ) -> tuple[Verdict, list[Case]]:
+    ) -> tuple[Decision, list[Case]]:
         """File a statement that a caller asks to keep; `turn` is its source (A1, A7).
 
-        Returns the verdict, and the notes in review that it led to (`X9`). `fact` keeps
+        Returns the decision, and the notes in review that it led to (`X9`). `fact` keeps
         its importance. A statement that does not come from the user is contained as in
         a batch (`X27`). `row` is the row of the action log. `found` is the extraction
         of the statement by rules, for its relations and types.
         """
-        plan, verdict = self._planned(fact, turn, row)
+        plan, decision = self._planned(fact, turn, row)
         try:
             self.plan_writer.check(plan)
         except (ConflictError, NotFoundError):
             # A user edited or moved a note, and the catalogue does not know it yet.
             self.note_writer.scan_all()
-            plan, verdict = self._planned(fact, turn, row)
+            plan, decision = self._planned(fact, turn, row)
 
         self.plan_writer.write_unrepeatable(plan)
         self.plan_writer.write_entities(plan, fact.id, turn, found)
-        return verdict, plan.cases
+        return decision, plan.cases
 
     def _planned(
         self, fact: Fact, turn: Turn, row: Mapping[str, object]
-    ) -> tuple[WritePlan, Verdict]:
+    ) -> tuple[WritePlan, Decision]:
         """Plan the filing of a statement that a caller asks to keep."""
         now = datetime.fromisoformat(str(row["at"]))
         plan = WritePlan(self.settings, now, self.note_writer)
-        verdict = self.steps.remember(plan, fact, turn)
+        decision = self.steps.remember(plan, fact, turn)
         changed: dict[str, object] = {}
-        if verdict.action == "confirm":
-            changed = {"action": "confirm", "met": verdict.match}
-        elif verdict.action == "review":
-            changed = {"action": "review", "reason": verdict.why}
+        if decision.action == "confirm":
+            changed = {"action": "confirm", "met": decision.met}
+        elif decision.action == "review":
+            changed = {"action": "review", "reason": decision.why}
         plan.rows.append({**row, **changed})
-        return plan, verdict
+        return plan, decision
 
 
 def _confirmed(results: Sequence[CandidateResult]) -> tuple[str, ...]:
     """Return the ids of confirmed facts, once for each turn that repeats them (`A8`)."""
-    created = {
-        (one.turn_id, one.memory) for one in results if one.verdict.action == "create"
-    }
+    created = {(one.turn_id, one.memory) for one in results if one.action == "create"}
     confirmed = dict.fromkeys(
-        (one.turn_id, one.memory) for one in results if one.verdict.action == "confirm"
+        (one.turn_id, one.memory) for one in results if one.action == "confirm"
     )
     return tuple(memory for turn, memory in confirmed if (turn, memory) not in created)
 
@@ -261,7 +259,7 @@ def _ends_of_known(
 ) -> Iterator[FactEnd]:
     """Yield the ends of facts in statements that only repeat known facts."""
     for candidate, result in zip(extraction.candidates, results, strict=True):
-        if candidate.links and result.verdict.action == "confirm":
+        if candidate.links and result.action == "confirm":
             for fact_id in (*candidate.links.replaces, *candidate.links.ends):
                 if fact_id != result.memory:
                     yield FactEnd(fact_id, candidate.turn_id, candidate.quote)

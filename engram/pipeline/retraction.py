@@ -17,6 +17,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core import ranking, todos, trust
+from engram.core.decide import is_scheduled
 from engram.core.forgetting import tombstone_row
 from engram.core.language.equal_statements import are_equal
 from engram.core.language.promises import only_says_done, reports
@@ -622,10 +623,8 @@ class Retraction:
     ) -> Iterator[Mapping[str, object]]:
         """Make the facts active again that only one fact had replaced; yield log rows."""
         for old in self.index.catalog.facts(withdrawn.id):
-            if withdrawn.id not in old.superseded_by or old.status not in {
-                "superseded",
-                "invalidated",
-            }:
+            ended = old.status in {"superseded", "invalidated"} or is_scheduled(old)
+            if withdrawn.id not in old.superseded_by or not ended:
                 continue
             remaining = [name for name in old.superseded_by if name != withdrawn.id]
             keys: dict[str, object] = {"superseded_by": remaining or None}

@@ -4,12 +4,10 @@
 the outcome into a `WritePlan`. `pipeline/apply.py` writes the plan.
 
 1. The speaker, subject, kind and end of the statement: `candidate_fact`.
-2. The cheap checks: is it forgotten, filed already, trivial, without a quotation, a
-   repetition, outdated, or not allowed for its source: `pipeline/checks.py`.
-3. The search for known facts that are near or state the same: `pipeline/compare.py`.
-4. The decision: is it the same as one of them, a contradiction, or new, and how do they
-   change: `pipeline/decide.py`, and `pipeline/linked.py` for the opinion of a model.
-   The pure rules of steps 2 to 4 are in `core/dedup.py` and `core/changes.py`.
+2. The cheap checks (`core/decide.py`, `screen`): is it forgotten, filed already,
+   trivial, without a quotation, a repetition, or not allowed for its source.
+3. The known facts that are near or in the same slot: `pipeline/gather.py`.
+4. The decision, a pure function of these values: `core/decide.py`.
 5. The new fact, the changes of known facts and the rows of the action log are entered.
 """
 
@@ -18,32 +16,46 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core import trust
-from engram.core.changes import OVER, EndedFact
-from engram.core.dedup import ALREADY_FILED, Verdict
+from engram.core import actions, trust
+from engram.core.actions import Eligibility
+from engram.core.classify import is_trivial
+from engram.core.decide import (
+    ALREADY_FILED,
+    REMOVED_BEFORE,
+    SAME_WORDS,
+    Decision,
+    decide,
+    is_scheduled,
+    screen,
+)
 from engram.core.entities import subjects
+from engram.core.importance import after_surprise
+from engram.core.language.dates import next_beginning
+from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.privacy import turn_of_words
 from engram.core.language.quotations import narrowed
-from engram.core.records import Fact
-from engram.core.text import ulid
-from engram.pipeline.candidates import Statement, candidate_fact, log_row
-from engram.pipeline.checks import CheapChecks
+from engram.core.language.secrets import is_redacted
+from engram.core.records import Fact, FactLinks
+from engram.core.text import content_hash, ulid
+from engram.core.trust import containment_reason
+from engram.ingest.requests import NOT_KEPT
+from engram.pipeline.candidates import Said, candidate_fact, log_row
 from engram.pipeline.compare import pair_of
-from engram.pipeline.decide import Decider
-from engram.pipeline.evidence import EvidenceReader
 from engram.pipeline.forgetting import FORGOTTEN
-from engram.pipeline.linked import LinkDecider
+from engram.pipeline.gather import Gatherer
 from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from engram.core.actions import Action
+    from engram.core.changes import EndedFact
+    from engram.core.decide import Effect, Known, Statement
     from engram.core.importance import Surprise
     from engram.core.records import Candidate, Extraction, FactEnd, FiledTurn, Turn
     from engram.ingest.queue import Batch
     from engram.pipeline.compare import Comparison
-    from engram.pipeline.decide import Resolution
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.plan import WritePlan
@@ -59,7 +71,8 @@ class CandidateResult:
     """The outcome of one candidate; `memory` is the id of the fact, new or known."""
 
     turn_id: str
-    verdict: Verdict
+    action: str
+    why: str
     memory: str
 
 
@@ -94,50 +107,48 @@ class CandidateSteps:
         attributed = trust.turn_as_evidence(filed.turn, quote)
         fact = self._fact(extraction, candidate, filed, attributed, ordinal, plan.now)
         opinion = extraction.opinions.get(fact.text)
-        statement = Statement(
-            filed.turn, candidate.quote, attributed, opinion, candidate.links, corrects
-        )
-        vault, index = self.note_writer.vault, self.note_writer.index
-        earlier = vault.actions_of(fact.id) if batch.attempts else []
+        said = Said(filed.turn, quote, attributed, opinion, candidate.links, corrects)
+        earlier = self.note_writer.vault.actions_of(fact.id) if batch.attempts else []
 
         evidence = replace(filed, turn=attributed)
         if self.forgetting.is_forgotten(fact, evidence):
-            verdict = Verdict("skip", FORGOTTEN)
+            decision = Decision("", FORGOTTEN)
         else:
             self.forgetting.lift_stated([(evidence, fact.text)], plan.now)
-            is_filed = index.unit(fact.id) is not None
-            checks = self._checks(plan)
-            verdict = checks.screen(fact, statement, filed=is_filed, rows=earlier)
-        verdict = self._enter(plan, fact, statement, verdict)
-        if verdict.why != ALREADY_FILED and not earlier:
+            decision = self._decide(plan, fact, said, earlier)
+        if decision.why != ALREADY_FILED and not earlier:
             plan.rows += self._log_rows(
-                plan, extraction, candidate, fact, filed, verdict
+                plan, extraction, candidate, fact, filed, decision
             )
         elif self._is_log_row_missing(fact.id):
             row = action_row(
                 plan.now, "create", fact.id, ALREADY_FILED, extraction.extractor
             )
             plan.rows.append(row)
-        return CandidateResult(candidate.turn_id, verdict, verdict.match or fact.id)
+        memory = fact.id if decision.destination else decision.met or fact.id
+        return CandidateResult(candidate.turn_id, decision.action, decision.why, memory)
 
-    def remember(self, plan: WritePlan, fact: Fact, turn: Turn) -> Verdict:
+    def remember(self, plan: WritePlan, fact: Fact, turn: Turn) -> Decision:
         """Decide on a statement that a caller asks to keep (A1, A7).
 
         `turn` is its source. A statement that does not come from the user is contained
-        as in a batch (`X27`).
+        as in a batch (`X27`). Its importance does not depend on how new it is.
         """
-        statement = Statement(turn, turn.text, turn)
-        source_class = trust.source_class(turn)
-        if source_class == "user":
-            resolution = self._decider(plan).decide(fact, statement, surprise=False)
-            return self._enter_resolution(plan, resolution)
-
-        policy = self.note_writer.settings.policy.trust
-        confidence = trust.cap_confidence(fact.confidence, source_class, policy)
-        origin = trust.AGENT if source_class == "assistant" else source_class
-        fact = replace(fact, confidence=confidence, origin=origin)
-        verdict = self._checks(plan).contain(fact, statement)
-        return self._enter(plan, fact, statement, verdict)
+        gatherer, said = self._gatherer(plan), Said(turn, turn.text, turn)
+        source = trust.source_class(turn)
+        contained = ""
+        if source != "user":
+            policy = self.note_writer.settings.policy.trust
+            confidence = trust.cap_confidence(fact.confidence, source, policy)
+            origin = trust.AGENT if source == "assistant" else source
+            fact = replace(fact, confidence=confidence, origin=origin)
+            contained = self._contained(plan, fact, said)
+        near = self.comparison.near(fact, turn.occurred_at, plan)
+        plan.neighbours[fact.id] = near
+        new = replace(gatherer.statement(fact, said), contained=contained)
+        policies = self.note_writer.settings.policy
+        decision = decide(new, gatherer.known(new, said, near), policies)
+        return self._enter(plan, fact, said, decision)
 
     def end_known(
         self, plan: WritePlan, extractor: str, end: FactEnd, filed: FiledTurn
@@ -149,37 +160,38 @@ class CandidateSteps:
         """
         filed = replace(filed, turn=turn_of_words(filed.turn, end.quote))
         attributed = trust.turn_as_evidence(filed.turn, end.quote)
-        statement = Statement(filed.turn, end.quote, attributed)
-        by_links = LinkDecider(self._decider(plan))
-        old = by_links.active(end.fact_id, filed.turn.occurred_at)
-        if old is None:
-            return
-        seed = f"{extractor}\n{filed.key}\nended\n{end.fact_id}"
+        said_at = attributed.occurred_at
+        links = FactLinks(ends=(end.fact_id,))
+        said = Said(filed.turn, end.quote, attributed, links=links)
         words = Fact(
-            ulid(attributed.occurred_at, seed),
+            ulid(said_at, f"{extractor}\n{filed.key}\nended\n{end.fact_id}"),
             end.quote,
-            created=attributed.occurred_at,
+            created=said_at,
             source=filed.key,
             origin=extractor.partition("/")[0],
             persona=filed.turn.private_to,
+            valid_from=next_beginning(end.quote, said_at),
         )
-        if self.note_writer.index.unit(words.id) is not None:
+        old = plan.fact(end.fact_id)
+        if old is None or self.note_writer.index.unit(words.id) is not None:
             return
-
-        linked = [EndedFact(old, OVER)]
-        decided = by_links.decide(linked, words, statement, tells_change=True)
-        for effect in decided.effects:
+        gatherer = self._gatherer(plan)
+        new = replace(gatherer.statement(words, said), states=(), ends=True)
+        known = [replace(gatherer.one(old, new, said), relation="ends")]
+        decision = decide(new, known, self.note_writer.settings.policy)
+        plan.refused.update(decision.refused)
+        for effect in decision.effects:
             if effect.action == "ask":
                 words = plan.with_path(replace(words, status="review"))
-                quotes = {words.id: end.quote}
+                quotes = {words.id: end.quote, old.id: gatherer.quote(old)}
                 plan.apply(effect, words, quotes)
                 plan.add(words, effect.why, end.quote, asking=False)
             elif effect.action == "settle":
-                plan.settle(effect, attributed.occurred_at)
+                plan.settle(effect, said_at)
             else:
-                plan.end(old, effect.why, attributed.occurred_at)
-            actions = {"ask": "review", "settle": "settle"}
-            action = actions.get(effect.action, "invalidate")
+                plan.end(effect, said_at)
+            names = {"ask": "review", "supersede": "invalidate"}
+            action = names.get(effect.action, effect.action)
             row = action_row(plan.now, action, old.id, effect.why, extractor)
             plan.rows.append(row | {"turn": filed.key, "quote": end.quote})
 
@@ -212,62 +224,145 @@ class CandidateSteps:
             now,
         )
 
+    def _decide(
+        self,
+        plan: WritePlan,
+        fact: Fact,
+        said: Said,
+        earlier: Sequence[Mapping[str, object]],
+    ) -> Decision:
+        """Decide on a new fact and enter the decision.
+
+        `earlier` are the rows that an earlier attempt at the batch wrote to the action
+        log.
+        """
+        policy = self.note_writer.settings.policy
+        new = self._checked(plan, fact, said, earlier)
+        if decision := screen(new, policy.ladder):
+            return self._enter(plan, fact, said, decision)
+        gatherer = self._gatherer(plan)
+        if said.corrects:
+            old = gatherer.one(said.corrects.fact, new, said)
+            known: Sequence[Known] = (replace(old, relation="corrects"),)
+        else:
+            near = self.comparison.near(fact, new.said_at, plan)
+            surprise = self.comparison.surprise(near)
+            plan.neighbours[fact.id], plan.surprises[fact.id] = near, surprise
+            importance = after_surprise(fact.importance, surprise.gain, policy.ladder)
+            fact = replace(fact, importance=importance)
+            known = gatherer.known(new, said, near)
+        return self._enter(plan, fact, said, decide(new, known, policy))
+
+    def _checked(
+        self,
+        plan: WritePlan,
+        fact: Fact,
+        said: Said,
+        earlier: Sequence[Mapping[str, object]],
+    ) -> Statement:
+        """Return a fact as a statement with the results of the cheap checks."""
+        gatherer, policy = self._gatherer(plan), self.note_writer.settings.policy
+        new = gatherer.statement(fact, said)
+        filed = self.note_writer.index.unit(fact.id) is not None
+        # An earlier attempt confirmed a fact, or a user has removed the note since.
+        own = [row for row in earlier if row.get("memory") == fact.id]
+        met = [str(row["met"]) for row in own if row.get("met")]
+        digest, when = content_hash(fact.text), said.turn.occurred_at
+        twin = plan.fact(plan.duplicate_id(digest, fact.persona, when) or "")
+        is_secret = REMEMBER_TAG in fact.tags and is_redacted(fact.text)
+        return replace(
+            new,
+            filed=filed or bool(earlier),
+            met=met[0] if met and not filed else "",
+            trivial=is_trivial(fact.text, policy.importance),
+            repeated=gatherer.one(twin, new, said) if twin else None,
+            grounded=bool(said.quote),
+            refused=NOT_KEPT if is_secret else self._denied(fact),
+            contained=self._contained(plan, fact, said),
+        )
+
+    def _denied(self, fact: Fact) -> str:
+        """Return the reason why a fact may not be stored, or '' (`C22`).
+
+        The rules would defer a statement of low trust. It may be stored as a
+        speculation, which expires unless it is confirmed (`C17`).
+        """
+        known = Eligibility(fact.confidence, "candidate", fact.importance, "extraction")
+        action: Action = "store_episode" if fact.kind == "episode" else "store_note"
+        policy = self.note_writer.settings.policy.actions
+        ruling, why = actions.ruling(action, known, policy)
+        return why if ruling == "deny" else ""
+
+    def _contained(self, plan: WritePlan, fact: Fact, said: Said) -> str:
+        """Return why a statement has to wait in review, or '' (`X8`, `X27`).
+
+        Its source may not make it, or the user has removed it before.
+        """
+        if plan.has_tombstone(content_hash(fact.text)):
+            return REMOVED_BEFORE
+        policy = self.note_writer.settings.policy.trust
+        owner = self.comparison.states.owner_names()
+        return containment_reason(fact, said.turn, said.quote, policy, owner) or ""
+
     def _enter(
-        self, plan: WritePlan, fact: Fact, statement: Statement, verdict: Verdict
-    ) -> Verdict:
-        """Enter the verdict of the cheap checks; compare a fact that passed them."""
-        decider = self._decider(plan)
-        if verdict.action == "create":
-            return self._enter_resolution(plan, decider.decide(fact, statement))
-
-        if verdict.action == "confirm":
-            if known := plan.fact(verdict.match):
-                plan.apply(decider.repeat(known, fact, statement), fact, {})
-        elif verdict.action == "review":
-            doubtful = replace(fact, status="review", end_reason=verdict.why)
-            plan.add(
-                plan.with_path(doubtful), verdict.why, statement.quote, asking=True
-            )
-        return verdict
-
-    def _enter_resolution(self, plan: WritePlan, resolution: Resolution) -> Verdict:
-        """Enter the result of a comparison: the new fact and changes of known facts."""
-        fact, destination, why = resolution.fact, resolution.destination, resolution.why
-        plan.neighbours[fact.id] = resolution.neighbours
-        plan.rows += resolution.rows
-        if resolution.successor:
-            plan.add_predecessor(resolution.successor, fact)
-        if destination:
+        self, plan: WritePlan, fact: Fact, said: Said, decision: Decision
+    ) -> Decision:
+        """Enter a decision: the new fact and the changes of known facts."""
+        gatherer = self._gatherer(plan)
+        plan.refused.update(decision.refused)
+        fact = self._finished(plan, fact, decision)
+        if decision.destination not in {"", "active"}:
+            fact = replace(fact, status=decision.destination, end_reason=decision.why)
+        if successor := plan.fact(decision.met) if decision.destination else None:
+            until = gatherer.ended_at(successor, said.turn.occurred_at)
+            fact = replace(fact, superseded_by=(successor.id,), valid_until=until)
+            if not gatherer.keeps_bytes(successor, said.turn):
+                plan.add_predecessor(successor, fact)
+        if decision.destination:
             fact = plan.with_path(fact)
 
-        for effect in resolution.effects:
-            fact = plan.apply(effect, fact, resolution.quotes)
-            if effect.action != "confirm":
+        for effect in decision.effects:
+            fact = plan.apply(effect, fact, self._quotes(gatherer, effect, fact, said))
+            if effect.action != "confirm" and decision.why != SAME_WORDS:
                 old_id = effect.fact.id
                 row = action_row(
                     plan.now, effect.action, old_id, effect.why, fact.origin
                 )
                 turn = {"turn": fact.source} if effect.action == "settle" else {}
                 plan.rows.append(row | {"met": fact.id} | turn)
-        if not destination:
-            return Verdict("confirm", why, resolution.effects[0].fact.id)
+        if decision.destination:
+            has_case = any(effect.action == "ask" for effect in decision.effects)
+            asking = decision.destination == "review" and not has_case
+            plan.add(fact, decision.why, said.quote, asking=asking)
+        return decision
 
-        has_case = any(effect.action == "ask" for effect in resolution.effects)
-        in_review = destination == "review"
-        quote = resolution.quotes[fact.id]
-        plan.add(fact, why, quote, asking=in_review and not has_case)
-        return Verdict("review" if in_review else "create", why)
+    @staticmethod
+    def _quotes(
+        gatherer: Gatherer, effect: Effect, fact: Fact, said: Said
+    ) -> dict[str, str]:
+        """Return the words behind two facts, by id, if the user is asked about them."""
+        if effect.action != "ask":
+            return {}
+        old = effect.fact
+        return {fact.id: said.quote, old.id: gatherer.quote(old)}
 
-    def _evidence(self, plan: WritePlan) -> EvidenceReader:
-        return EvidenceReader(self.note_writer, plan)
+    @staticmethod
+    def _finished(plan: WritePlan, fact: Fact, decision: Decision) -> Fact:
+        """Return a fact whose predecessors were changed before the process ended.
 
-    def _checks(self, plan: WritePlan) -> CheapChecks:
-        settings = self.note_writer.settings
-        return CheapChecks(settings, self.comparison, self._evidence(plan), plan)
+        They name it already; their rows in the action log are missing.
+        """
+        ended = {"invalidated": "invalidate", "superseded": "supersede"}
+        for old in decision.finished:
+            other = "schedule" if is_scheduled(old) else "weaken"
+            action = ended.get(old.status, other)
+            row = action_row(plan.now, action, old.id, old.end_reason, fact.origin)
+            plan.rows.append(row | {"met": fact.id})
+        names = tuple(old.id for old in decision.finished)
+        return replace(fact, supersedes=names) if names else fact
 
-    def _decider(self, plan: WritePlan) -> Decider:
-        settings = self.note_writer.settings
-        return Decider(settings, self.comparison, self._evidence(plan), plan)
+    def _gatherer(self, plan: WritePlan) -> Gatherer:
+        return Gatherer(self.note_writer, self.comparison, plan)
 
     # -- rows of the action log --------------------------------------------------------
 
@@ -278,11 +373,11 @@ class CandidateSteps:
         candidate: Candidate,
         fact: Fact,
         filed: FiledTurn,
-        verdict: Verdict,
+        decision: Decision,
     ) -> Iterator[dict[str, object]]:
-        """Yield the rows about a candidate: its verdict, and pairs judged different."""
+        """Yield the rows about a candidate: the decision, and pairs judged different."""
         row = log_row(
-            plan.now, fact.id, candidate, filed.key, verdict, extraction.extractor
+            plan.now, fact.id, candidate, filed.key, decision, extraction.extractor
         )
         row |= _surprise_row(plan.surprises.get(fact.id))
         if warning := extraction.warnings.get(fact.text):

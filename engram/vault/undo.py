@@ -12,7 +12,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from engram.core.dedup import JUDGEMENTS_FILE
+from engram.core.decide import JUDGEMENTS_FILE
 from engram.errors import ConflictError, EngramError, NotFoundError, StorageError
 from engram.vault import disk, frontmatter
 

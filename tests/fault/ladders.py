@@ -12,6 +12,7 @@ from lives import SAYINGS, Life, MemoryWork, said, tried
 from works import deed
 
 from engram.config import ModelSettings
+from engram.core.decide import Statement, to_judge
 from engram.core.records import Candidate, Extraction, Fact, Relation
 from engram.core.text import content_hash
 
@@ -45,9 +46,10 @@ class Judged(Life):
         opinions = {}
         for candidate in found:
             fact = Fact("", candidate.text, candidate.category, about=candidate.about)
-            grey = self.memory.reconciler.comparison.compare(
-                fact, self.now, model=True
-            ).verdict.neighbours
+            near = self.memory.reconciler.comparison.near(fact, self.now)
+            grey = to_judge(
+                Statement(fact, self.now), near, self.memory.settings.policy
+            )
             if grey:
                 opinions[candidate.text] = (
                     "contradicts" if grey[0].conflict else "same",

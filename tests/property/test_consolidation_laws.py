@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from engram import config
 from engram.config import ModelSettings
 from engram.core.categories import CATEGORIES
-from engram.core.dedup import JUDGEMENTS_FILE
+from engram.core.decide import JUDGEMENTS_FILE
 from engram.maintenance.passes import entities
 from engram.memory import VaultMemory
 from engram.vault import frontmatter

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core import lifecycle
-from engram.core.dedup import Neighbour
+from engram.core.decide import Known
 from engram.core.policy import Policy
 from engram.core.records import Edit, Fact, Move, Usage
 from engram.core.text import content_hash
@@ -88,7 +88,7 @@ class Alike(VaultReader):
 
     def near(self, fact):
         return [
-            Neighbour(one.fact, self.similarity)
+            Known(one.fact, self.similarity)
             for one in self.states.values()
             if one.fact != fact
         ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.core.dedup import JUDGED_THE_SAME
+from engram.core.decide import JUDGED_THE_SAME
 from engram.vault.store import TOMBSTONES
 from tests.fakes.keeping import Keeping
 

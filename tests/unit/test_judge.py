@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.config import ModelSettings
-from engram.core.dedup import Judgement
+from engram.core.decide import Judgement
 from engram.core.policy import DedupPolicy, ModelPolicy
 from engram.errors import BudgetSpentError, ModelError
 from engram.llm import judge as module

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.config import ModelSettings
-from engram.core.dedup import Neighbour
+from engram.core.decide import Known
 from engram.core.policy import Policy
 from engram.core.records import Fact
 from engram.core.text import content_hash
@@ -215,9 +215,7 @@ def test_five_that_are_close_become_one():
             self.how = {"similarity": similarity, "distinct": distinct}
 
         def near(self, fact):
-            return [
-                Neighbour(one.fact, **self.how) for one in living if one.fact != fact
-            ]
+            return [Known(one.fact, **self.how) for one in living if one.fact != fact]
 
     living = [
         MemoryState(

@@ -10,7 +10,7 @@ from datetime import UTC
 import pytest
 
 from engram.config import EmbeddingSettings, ModelSettings
-from engram.core.dedup import Neighbour
+from engram.core.decide import Known
 from engram.core.policy import Policy
 from engram.core.records import Fact
 from engram.errors import BadRequestError, ForbiddenError
@@ -209,7 +209,7 @@ def test_no_group_of_memories_has_it():
 
     class Reader(VaultReader):
         def near(self, fact):
-            return [Neighbour(one, 0.9) for one in (secret, plain) if one != fact]
+            return [Known(one, 0.9) for one in (secret, plain) if one != fact]
 
     memories = {one.id: MemoryState(one) for one in (secret, plain)}
     view = PassView(Policy(), UTC, memories, Reader())

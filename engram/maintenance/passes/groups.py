@@ -7,7 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from engram.core import dedup, trust
+from engram.core import decide, trust
 from engram.core.records import HIGH
 from engram.maintenance.passes.view import Finding, ModelQuestion
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from engram.core.dedup import Neighbour
+    from engram.core.decide import Known
     from engram.maintenance.passes.view import Answer, MemoryState, PassView
 
 _UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
@@ -70,12 +70,12 @@ def idle_days(one: MemoryState, now: datetime) -> float:
 
 def belongs_to_user(one: MemoryState) -> bool:
     """Return whether a memory belongs to a user, so that no other ends it (`X23`)."""
-    return bool(one.kept) or dedup.is_user_backed(one.fact)
+    return bool(one.kept) or decide.is_user_backed(one.fact)
 
 
 def neighbours_of(
     view: PassView, one: MemoryState, low: float
-) -> Iterator[tuple[MemoryState, Neighbour]]:
+) -> Iterator[tuple[MemoryState, Known]]:
     """Yield the neighbours of a memory with a similarity of at least `low`.
 
     They are active in the view, of the same persona, not highly sensitive, and not

@@ -11,17 +11,14 @@ import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, get_args
 
-from engram.core import actions, decay, dedup
+from engram.core import actions, decay, decide
 from engram.core.actions import Eligibility
-from engram.core.categories import category_of
-from engram.core.dedup import (
+from engram.core.decide import (
     JUDGED_THE_SAME,
     SAYS_THE_SAME,
-    Evidence,
-    Judgement,
-    Neighbour,
+    Known,
     RelationKind,
-    Verdict,
+    Statement,
 )
 from engram.core.records import Edit
 from engram.core.text import content_hash
@@ -50,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from engram.core.dedup import Effect
+    from engram.core.decide import Effect
     from engram.core.records import Fact
     from engram.maintenance.passes.view import MemoryState, PassView, Step
 
@@ -244,7 +241,7 @@ def _merged_keys(
     keys["supersedes"] = _extended(fact.supersedes, *(one.id for one in losers))
     keys |= _united_keys(fact, losers)
     raised = min(
-        dedup.reinforced_confidence(fact.confidence, view.policy.ladder),
+        decide.reinforced_confidence(fact.confidence, view.policy.ladder),
         max(fact.confidence, view.reader.believed(fact)),
     )
     if raised != fact.confidence:
@@ -410,7 +407,7 @@ def _verdicts(view: PassView) -> dict[str, tuple[str, str, float]]:
     program may have written the file, so invalid rows are skipped.
     """
     try:
-        rows = json.loads(view.read(dedup.JUDGEMENTS_FILE)).items()
+        rows = json.loads(view.read(decide.JUDGEMENTS_FILE)).items()
         verdicts = {
             str(names): (str(digest), str(relation), float(sure))
             for names, (digest, relation, sure) in rows
@@ -448,7 +445,7 @@ def _verdict_file(
         for names, verdict in rows[-view.policy.insight.verdicts :]
     ]
     content = "{" + ",\n".join(lines) + "}\n"
-    return FileWrite(dedup.JUDGEMENTS_FILE, content.encode(), f"{new} pairs judged")
+    return FileWrite(decide.JUDGEMENTS_FILE, content.encode(), f"{new} pairs judged")
 
 
 def _pair_key(pair: Pair) -> str:
@@ -532,34 +529,23 @@ def _contradicted(
         why = f"{new.path} contradicts it, and a user is asked: {discard.why}"
         return [case, Finding(old.id, old.path, why, discard)]
 
-    effects = _ladder_effects(view, new, old, remaining)
+    effects = _ladder_effects(view, new, old, remaining, now)
     return [
         step for effect in effects for step in _effect(view, newer, older, effect, now)
     ]
 
 
 def _ladder_effects(
-    view: PassView, new: Fact, old: Fact, capacity: int
+    view: PassView, new: Fact, old: Fact, capacity: int, now: datetime
 ) -> Sequence[Effect]:
-    """Return the decision of the write ladder on a judged contradiction."""
-    policy = view.policy
+    """Return what a judged contradiction changes, decided as for a new statement."""
     lower = view.reader.believed(new) < view.reader.believed(old)
-    barred = None
-    if lower:
-        barred = {
-            old.id: "a less trusted statement does not replace a more trusted one"
-        }
-    evidence = Evidence(
-        new.source,
-        from_user=not lower,
-        correction=category_of(new.category).corrects,
-        barred=barred,
-        remaining=capacity,
+    why = "a less trusted statement does not replace a more trusted one"
+    known = Known(old, relation="contradicts", barred=why if lower else "")
+    statement = Statement(
+        new, new.created or now, by_user=not lower, remaining=capacity
     )
-    neighbours = (Neighbour(old, policy.similarity.grey),)
-    verdict = Verdict("judge", "judged a contradiction", old.id, neighbours)
-    judgement = Judgement("contradicts", 1)
-    return dedup.decide(verdict, evidence, policy.ladder, judgement).effects
+    return decide.decide(statement, [known], view.policy).effects
 
 
 def _effect(
@@ -576,6 +562,8 @@ def _effect(
     keys: dict[str, object] = {"superseded_by": _extended(old.superseded_by, new.id)}
     if effect.action == "weaken":
         keys["confidence"] = effect.confidence
+    elif effect.until:
+        keys["valid_until"] = _local(effect.until, view.zone)
     else:
         status = "invalidated" if effect.action == "invalidate" else "superseded"
         until = _local(new.valid_from or new.created or now, view.zone)

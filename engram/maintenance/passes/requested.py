@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core import trust
-from engram.core.dedup import SAYS_THE_SAME
+from engram.core.decide import SAYS_THE_SAME
 from engram.core.records import Fact
 from engram.core.text import content_hash, ulid
 from engram.maintenance.passes.entities import retired_steps, united_steps

@@ -1,8 +1,9 @@
 """The ends of states that a later memory of the user replaced (A7; law 7).
 
-Filing a statement ends older states at once. This pass covers two other cases: a note
-that a user wrote by hand ("I've moved to Augsburg"), and an older memory that was
-imported or synced later.
+Filing a statement ends older states at once, or on the day that it announces: this pass
+closes them after that day, or lets them go on if the plan was called off. It covers two
+other cases: a note that a user wrote by hand ("I've moved to Augsburg"), and an older
+memory that was imported or synced later.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from engram.core import changes
+from engram.core.decide import is_called_off, is_event, is_scheduled
 from engram.core.language.states import states
 from engram.core.records import Edit
 from engram.core.text import normalise
@@ -19,13 +21,16 @@ from engram.maintenance.passes.groups import seeds
 from engram.maintenance.passes.view import ChangeGroup, NewCase
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from datetime import tzinfo
 
     from engram.core.changes import EndedFact
     from engram.core.language.states import State
     from engram.core.records import Fact
     from engram.maintenance.passes.view import MemoryState, PassView, Step
+
+CALLED_OFF = "the plan that would end it was called off"
+ANNOUNCED = "the day came on which it was announced to end"
 
 _DAY = len("2027-01-31")
 """Matches the day at the beginning of the key of a turn."""
@@ -64,18 +69,37 @@ def end_states(view: PassView, now: datetime) -> list[Step]:
     """
     names = {word for name in view.owner for word in normalise(name).split()}
     remaining = view.policy.insight.contradictions
-    steps: list[Step] = []
+    steps: list[Step] = list(_announced(view, now))
     ended: set[str] = set()
     for newer in _newest(view, now):
         stated = _effective_states(newer, names, now)
         older = _earlier(view, newer, stated) if stated else {}
-        known = [(one.fact, states(one.fact.text, names)) for one in older.values()]
+        known = [
+            (one.fact, states(one.fact.text, names))
+            for one in older.values()
+            if not is_event(one.fact)
+        ]
         for end in changes.ended_facts(stated, _stated_at(newer), known):
             if end.fact.id in ended or len(ended) >= remaining:
                 continue
             ended.add(end.fact.id)
             steps.append(_ended(view, newer, older[end.fact.id], end, now))
     return steps
+
+
+def _announced(view: PassView, now: datetime) -> Iterator[Step]:
+    """Yield the changes of memories that end on an announced day (`A7`)."""
+    for one in view.memories.values():
+        fact, day = one.fact, one.fact.valid_until
+        if day is None or one.kept or not is_scheduled(fact):
+            continue
+        plans = [view.memories.get(name) for name in fact.superseded_by]
+        if all(is_called_off(plan.fact if plan else None, day) for plan in plans):
+            keys: dict[str, object] = {"superseded_by": None, "valid_until": None}
+            yield Edit(fact.path, fact.sha, keys, CALLED_OFF)
+        elif day <= now:
+            keys = {"status": "superseded", "end_reason": ANNOUNCED}
+            yield Edit(fact.path, fact.sha, keys, ANNOUNCED)
 
 
 def _effective_states(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from engram.core import decay, dedup, lifecycle
+from engram.core import decay, decide, lifecycle
 from engram.core.forgetting import TombstoneSet
 from engram.core.language.words import content, language, words
 from engram.core.records import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from engram.core.actions import Proposal
-    from engram.core.dedup import Neighbour
+    from engram.core.decide import Known
     from engram.core.policy import Policy
     from engram.core.records import Vitals
     from engram.core.sessions import SessionView
@@ -278,7 +278,7 @@ class MemoryState:
         True for notes that engram did not write, except those that a user edited,
         confirmed, restored, pinned or wrote with engram (laws 1 and 6).
         """
-        return self.kept == FOREIGN and not dedup.is_user_backed(self.fact)
+        return self.kept == FOREIGN and not decide.is_user_backed(self.fact)
 
 
 class VaultReader:
@@ -313,7 +313,7 @@ class VaultReader:
         """Return the paths of other notes that link to the note of this name."""
         return ()
 
-    def near(self, fact: Fact) -> Sequence[Neighbour]:  # noqa: ARG002
+    def near(self, fact: Fact) -> Sequence[Known]:  # noqa: ARG002
         """Return the active neighbours of a memory, nearest first, on the nominal scale."""
         return ()
 

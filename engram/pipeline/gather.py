@@ -1,0 +1,264 @@
+"""The values on which a statement is decided: its source, and the facts it may change.
+
+Reads the index, the action log and the plan so far, and changes none of them. The
+decision on these values is `core/decide.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engram.core import changes, decide, lifecycle, trust
+from engram.core.decide import Known, Statement
+from engram.core.entities import name_key
+from engram.core.language.quotations import parts
+from engram.core.language.states import in_context
+from engram.core.lifecycle import hidden_reason
+from engram.core.records import Fact, FiledTurn
+from engram.core.text import content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from engram.core.decide import Relation
+    from engram.core.language.states import State
+    from engram.core.records import Turn
+    from engram.pipeline.candidates import Said
+    from engram.pipeline.compare import Comparison
+    from engram.pipeline.plan import WritePlan
+    from engram.pipeline.write import NoteWriter
+
+QUOTE_CHARS = 280
+"""Characters of a quote in a note for review (as in row C9)."""
+
+OTHER_PERSONAS = "other personas know the old fact too"
+OTHER_SPEAKER = "another speaker told it"
+
+
+@dataclass(frozen=True, slots=True)
+class Gatherer:
+    """Gathers the known facts for the statements of one plan."""
+
+    note_writer: NoteWriter
+    comparison: Comparison
+    plan: WritePlan
+
+    # -- the statement -----------------------------------------------------------------
+
+    def statement(self, fact: Fact, said: Said) -> Statement:
+        """Return a fact as the statement of its source, before any check."""
+        settings, source = (
+            self.note_writer.settings,
+            trust.source_class(said.attributed),
+        )
+        policy = settings.policy
+        by_user = said.attributed.role == "user"
+        return Statement(
+            fact,
+            said.turn.occurred_at,
+            said.quote,
+            self._states(fact, said),
+            source=source,
+            by_user=by_user and source != "tool",
+            correction=said.corrects.why if said.corrects else "",
+            judged=settings.model is not None,
+            doubtful=by_user and fact.confidence < policy.extraction.implied,
+            remaining=policy.ladder.supersessions - self.plan.ended,
+        )
+
+    def _states(self, fact: Fact, said: Said) -> tuple[State, ...]:
+        """Return the states that a statement expresses, in its own or quoted words."""
+        if not self.comparison.states.is_of_owner(said.attributed):
+            return self.comparison.states_of(fact)
+        stated = self.comparison.states_of(fact, said.quote)
+        return in_context(stated, said.turn.text, said.quote)
+
+    # -- the known facts ---------------------------------------------------------------
+
+    def one(self, fact: Fact, new: Statement, said: Said) -> Known:
+        """Return a single known fact with its evidence."""
+        return self._with_evidence(self._known(fact, new), new, said)
+
+    def known(
+        self, new: Statement, said: Said, near: Sequence[Known]
+    ) -> tuple[Known, ...]:
+        """Return the facts that a statement may repeat, end or support.
+
+        They are among those `near` it, those in its slots, and those that a model or the
+        user named.
+        """
+        relations = _relations(said)
+        found = {one.fact.id: one for one in near}
+        named = filter(None, map(self.plan.fact, relations))
+        persona = said.turn.private_to
+        slots = self.comparison.in_slots(new.fact, new.states, persona, self.plan)
+        for fact in (*slots.values(), *named):
+            found.setdefault(fact.id, self._known(fact, new))
+        return tuple(
+            self._with_evidence(one, new, said)
+            for one in (
+                replace(
+                    one,
+                    states=self.comparison.states_of(one.fact) if key in slots else (),
+                    relation=relations.get(key, ""),
+                    undone=self._replaced(one.fact, new.fact),
+                )
+                for key, one in found.items()
+            )
+            if self._matters(one, new)
+        )
+
+    def _known(self, fact: Fact, new: Statement) -> Known:
+        return Known(fact, visible=hidden_reason(fact, new.said_at) is None)
+
+    def _matters(self, one: Known, new: Statement) -> bool:
+        """Return whether a fact may play a part in the decision."""
+        cuts = self.note_writer.settings.policy.similarity
+        return bool(
+            one.relation
+            or one.states
+            or one.undone
+            or new.fact.id in one.fact.superseded_by
+            or decide.is_near(one, cuts)
+            or (new.corrects and changes.names_differ(new.fact.text, one.fact.text))
+        )
+
+    def _replaced(self, known: Fact, fact: Fact) -> bool:
+        """Return whether a fact replaced the statement of `fact`, maybe indirectly."""
+        if known.status != "active":
+            return False
+        digest, seen = content_hash(fact.text), {known.id}
+        later = [known]
+        for one in later:
+            older = sorted({*one.supersedes} - seen)
+            units = self.comparison.index.units(older) if older else {}
+            seen |= units.keys()
+            for old in units.values():
+                if not isinstance(old, Fact) or decide.is_merged(old, one):
+                    continue
+                is_over = old.status in {"invalidated", "superseded"}
+                if is_over and content_hash(old.text) == digest:
+                    return True
+                later.append(old)
+        return False
+
+    # -- the evidence of a known fact --------------------------------------------------
+
+    def _with_evidence(self, one: Known, new: Statement, said: Said) -> Known:
+        """Compare the evidence of a known fact with that of a statement (X8, X23, X27)."""
+        policy, turn = self.note_writer.settings.policy, said.attributed
+        fact, turns = one.fact, self.turns(one.fact)
+        classes = trust.fact_class(fact, turns), new.source
+        best = min(classes, key=trust.SOURCE_CLASSES.index)
+        sources = trust.independent_sources
+        adds = sources([*turns, turn]) > sources(turns)
+        claim = self.note_writer.user_claim(fact)
+        protected = lifecycle.protection(fact, claim) is not None
+        says_more = self.comparison.neighbours.says_more
+        if one.relation in {"contradicts", "replaces", "ends"}:
+            fact = self._with_confirmations(fact)
+        return replace(
+            one,
+            fact=fact,
+            newer=any(other.occurred_at > turn.occurred_at for other in turns),
+            barred=trust.supersede_refusal(new.source, classes[0], policy.trust) or "",
+            guarded=self._guard(fact, said.turn, turns),
+            protected=protected,
+            exceeded=protected and says_more(new.fact.text, fact.text),
+            cap=trust.cap_confidence(1.0, best, policy.trust) if adds else None,
+            fresh=self.plan.is_new(fact),
+        )
+
+    def _guard(self, old: Fact, turn: Turn, told: Sequence[Turn]) -> str:
+        """Return why only a person may end a fact, or ''.
+
+        It is that of a pinned, edited or hand-written note, or one that other personas
+        know if `turn` is private, or in a group the statement of another speaker.
+        """
+        if self.plan.is_new(old):
+            return ""
+        if turn.private_to not in {None, old.persona}:
+            return OTHER_PERSONAS
+        is_foreign = old.id not in self.note_writer.creation_times()
+        if old.pinned or is_foreign or self.note_writer.is_edited(old.id):
+            return decide.STANDS
+        if turn.role != "user" or self.comparison.states.is_of_owner(turn):
+            return ""
+        key = name_key(turn.speaker)
+        same = any(name_key(one.speaker) == key for one in told)
+        return "" if same else OTHER_SPEAKER
+
+    def _with_confirmations(self, fact: Fact) -> Fact:
+        """Return a fact with the turns that confirmed it literally (`A10`).
+
+        Only the action log names these turns.
+        """
+        keys = [*fact.also]
+        for row in self.note_writer.vault.actions_of(fact.id):
+            key = str(row.get("turn") or "")
+            if row.get("action") == "confirm" and key and key != fact.source:
+                keys.append(key)
+        return replace(fact, also=tuple(dict.fromkeys(keys)))
+
+    def turns(self, fact: Fact) -> list[Turn]:
+        """Return the attributed turns that support a fact (`trust.turn_as_evidence`)."""
+        keys = [key for key in (fact.source, *fact.also) if key]
+        units = self.note_writer.index.units(keys)
+        filed = [unit for unit in units.values() if isinstance(unit, FiledTurn)]
+        # In a turn without a quotation all words are the speaker's.
+        if not any(parts(one.turn.text) for one in filed):
+            return [one.turn for one in filed]
+        planned = (
+            row for row in self.plan.rows if fact.id in {row["memory"], row.get("met")}
+        )
+        rows = [*self.note_writer.vault.actions_of(fact.id), *planned]
+        return [_attributed(one, rows) for one in filed]
+
+    def quote(self, fact: Fact) -> str:
+        """Return the beginning of the first turn that supports a fact, or ''."""
+        turns = self.turns(fact)
+        return turns[0].text[:QUOTE_CHARS] if turns else ""
+
+    def keeps_bytes(self, known: Fact, turn: Turn) -> bool:
+        """Return whether no statement of a turn changes the note of a known fact."""
+        return decide.is_user_backed(known) or bool(
+            self._guard(known, turn, self.turns(known))
+        )
+
+    def ended_at(self, successor: Fact, said_at: datetime) -> datetime | None:
+        """Return when a known successor of a statement was first stated after it."""
+        turns = self.turns(successor)
+        later = [turn.occurred_at for turn in turns if turn.occurred_at > said_at]
+        return min(later, default=None)
+
+
+def _relations(said: Said) -> dict[str, Relation]:
+    """Return what the user or a model says of known facts, by id."""
+    found: dict[str, Relation] = {}
+    relation, known = said.opinion or ("", "")
+    if relation in {"same", "contradicts"}:
+        found[known] = "same" if relation == "same" else "contradicts"
+    if said.links:
+        found |= dict.fromkeys(said.links.supports, "supports")
+        found |= {said.links.same: "repeats"} if said.links.same else {}
+        found |= dict.fromkeys(said.links.ends, "ends")
+        found |= dict.fromkeys(said.links.replaces, "replaces")
+    return found
+
+
+def _attributed(filed: FiledTurn, rows: Iterable[Mapping[str, object]]) -> Turn:
+    """Return the turn attributed by its quotes in the log rows.
+
+    It counts as the user's own if one of the quotes does, or if there is none.
+    """
+    quotes = [
+        str(row["quote"])
+        for row in rows
+        if row.get("turn") == filed.key and row.get("quote")
+    ]
+    turns = [trust.turn_as_evidence(filed.turn, quote) for quote in quotes]
+    if not turns or filed.turn in turns:
+        return filed.turn
+    return turns[0]

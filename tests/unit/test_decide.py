@@ -1,0 +1,448 @@
+"""What a new statement does to the known facts: a matrix of values, without a vault."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.core import todos
+from engram.core.decide import (
+    Known,
+    Statement,
+    decide,
+    is_called_off,
+    is_event,
+    is_own_change,
+    is_scheduled,
+    merge,
+    reinforced_confidence,
+    rescheduled,
+    screen,
+    session_count,
+    to_judge,
+    weakened_confidence,
+)
+from engram.core.language.states import states
+from engram.core.policy import Policy
+from engram.core.records import Fact
+from tests.size import examples
+
+POLICY = Policy()
+LADDER = POLICY.ladder
+THEN = datetime(2026, 3, 4, tzinfo=UTC)
+LATER = THEN + timedelta(days=60)
+OLD = Fact(
+    "F1",
+    "Anna lives in Berlin.",
+    created=THEN - timedelta(days=90),
+    confidence=0.6,
+    source="a#^t1",
+    origin="rules",
+)
+NEW = Statement(Fact("N", "Anna lives in Munich.", source="b#^t1", created=THEN), THEN)
+MET = Known(OLD, 0.75)
+
+AGAIN, AGAINST = {"relation": "same"}, {"relation": "contradicts"}
+REPLACED, OVER = {"relation": "replaces"}, {"relation": "ends"}
+WORDS = {"similarity": 0.78, "conflict": "another home", "distinct": "another home"}
+OFTEN = {"also": ("b#^t1", "c#^t1")}
+EVENT = {"kind": "episode", "valid_from": THEN - timedelta(days=91)}
+PROMISE = {"category": "commitment"}
+CORRECTS = {"category": "correction"}
+PLANNED = {"valid_from": LATER}
+JUDGED, OTHERS = {"judged": True}, {"by_user": False, "source": "assistant"}
+FULL = {"remaining": 0}
+
+# what the statement is | its fact | the known fact | its record | what follows | why
+MATRIX = [
+    # A7, A8: the same
+    ({}, {}, {"similarity": 0.86}, {}, ": reinforce", "says the same (0.86)"),
+    ({}, {}, {"similarity": 0.85}, {}, "active:", "independent of what is near"),
+    ({}, {}, {"similarity": 0.69}, {}, "active:", "new"),
+    ({}, {}, {"similarity": 0.99, "visible": False}, {}, "active:", "new"),
+    ({}, {}, {"similarity": 0.97, "distinct": "other names"}, {}, "active:", "inde"),
+    ({}, {}, AGAIN, {}, ": rewrite", "judged the same"),
+    ({}, {}, {"relation": "repeats"}, {}, ": reinforce", "says the same"),
+    ({}, {}, {"relation": "repeats", "distinct": "x"}, {}, "active:", "inde"),
+    ({}, {}, {"similarity": 0.9, "cap": None}, {}, ": confirm", "says the same"),
+    ({}, {}, {"similarity": 0.9}, {"also": ("b#^t1",)}, ": confirm", "says the same"),
+    ({}, {}, {"similarity": 0.9}, {"pinned": True}, ": confirm", "says the same"),
+    ({}, {}, {"similarity": 0.9, "guarded": "x"}, {}, ": confirm", "says the same"),
+    ({}, {}, {**AGAIN, "protected": True}, {}, ": reinforce", "judged the same"),
+    ({}, {}, {**AGAIN, "newer": True}, {}, ": reinforce", "judged the same"),
+    ({}, {}, {**AGAIN, "barred": "x"}, {}, ": reinforce", "judged the same"),
+    (OTHERS, {}, AGAIN, {}, ": reinforce", "judged the same"),
+    ({}, {}, AGAIN, EVENT, ": reinforce", "judged the same"),
+    ({}, {}, {**AGAIN, "exceeded": True}, {}, "active:", "says more"),
+    ({}, {}, {"relation": "supports"}, {}, "active: reinforce", "inde"),
+    (OTHERS, {}, {"relation": "supports"}, {}, "active:", "inde"),
+    # A10, A11, C33, X8, X9: a judged contradiction
+    ({}, {}, AGAINST, {}, "active: invalidate", "judged a contradiction"),
+    ({}, {}, AGAINST, OFTEN, "active: weaken", "judged a contradiction"),
+    ({}, CORRECTS, AGAINST, OFTEN, "active: supersede+", "corrected"),
+    ({}, CORRECTS, AGAINST, EVENT, "active: supersede+", "corrected"),
+    ({}, {}, AGAINST, EVENT, "active:", "what happened stays"),
+    ({}, {}, AGAINST, {"origin": "user"}, "active: ask", "a person stands"),
+    ({}, {}, {**AGAINST, "guarded": "others know"}, {}, "active: ask", "others know"),
+    ({}, {}, {**AGAINST, "newer": True}, {}, "superseded:", "something younger"),
+    (OTHERS, {}, {**AGAINST, "barred": "x"}, {}, "review: ask", "x"),
+    (FULL, {}, AGAINST, {}, "active: ask", "too many changes"),
+    (FULL, {}, AGAINST, OFTEN, "active: weaken", "judged a contradiction"),
+    # A6: a conflict of words without a judgement
+    ({}, {}, WORDS, {}, "active: ask", "another home"),
+    (OTHERS, {}, WORDS, {}, "review: ask", "another home"),
+    ({}, {}, {**WORDS, "barred": "x"}, {}, "review: ask", "x"),
+    ({}, CORRECTS, WORDS, {}, "active: supersede+", "corrected"),
+    (OTHERS, CORRECTS, WORDS, {}, "review: ask", "another home"),
+    (JUDGED, {}, WORDS, {}, "active:", "independent"),
+    (JUDGED, {}, {**WORDS, "fresh": True}, {}, "active: ask", "another home"),
+    # A9: links of a model
+    ({}, {}, REPLACED, {}, "active: supersede", "something else holds now"),
+    ({}, {}, OVER, {}, "active: supersede", "it is over"),
+    ({}, {}, REPLACED, OFTEN, "active: weaken", "something else holds now"),
+    ({"ends": True}, {}, OVER, OFTEN, "active: supersede", "it is over"),
+    ({}, {}, REPLACED, {"origin": "user"}, "active: supersede", "something else"),
+    ({}, {}, {**REPLACED, "guarded": "x"}, {}, "active: ask", "x"),
+    (OTHERS, {}, {**REPLACED, "guarded": "x"}, {}, "active:", "not for this source"),
+    ({}, {}, {**REPLACED, "barred": "x"}, {}, "active:", "not for this source"),
+    ({}, {}, {**REPLACED, "newer": True}, {}, "active:", "something younger"),
+    ({"doubtful": True}, {}, REPLACED, {}, "active:", "in doubt"),
+    ({}, {}, REPLACED, EVENT, "active:", "what happened stays"),
+    ({"words": "It is over."}, {}, OVER, PROMISE, "active: settle", "it is over"),
+    ({"words": "New day."}, {}, REPLACED, PROMISE, "active: supersede", "something"),
+    ({}, {}, {"similarity": 0.95, **REPLACED}, {}, "active: supersede", "something"),
+    # announced for a day
+    ({}, PLANNED, REPLACED, {}, "active: schedule", "something else holds now"),
+    ({}, {**PLANNED, **PROMISE}, REPLACED, {}, "active: schedule", "something else"),
+    ({}, PROMISE, REPLACED, {}, "active:", "a planned change without a day"),
+    ({}, PLANNED, AGAINST, {}, "active: schedule", "judged a contradiction"),
+    ({}, PLANNED, REPLACED, PLANNED, "active: supersede", "something else"),
+    ({}, {**PLANNED, **CORRECTS}, REPLACED, {}, "active: supersede", "something else"),
+    ({}, {**PLANNED, **PROMISE}, REPLACED, PROMISE, "active: supersede", "something"),
+    # the last words of the user
+    ({}, {}, {"undone": True}, {}, "active: supersede", "the statement that it had"),
+    (
+        {"correction": "it is 5"},
+        {},
+        {"relation": "corrects"},
+        {},
+        "active: supersede+",
+        "it is 5",
+    ),
+    # what is not compared
+    ({"contained": "no"}, {}, {"similarity": 0.9}, {}, "review:", "no"),
+    ({}, {}, {}, {"superseded_by": ("N",), "end_reason": "x"}, "active:", "x"),
+]
+
+
+def told(decision):
+    actions = (
+        f"{one.action}{'+' if one.add_tombstone else ''}" for one in decision.effects
+    )
+    return f"{decision.destination}: {' '.join(actions)}".rstrip()
+
+
+# row: A7
+# row: A8
+# row: A9
+# row: A10
+# row: A11
+# row: C33
+# row: X8
+# row: X9
+# row: X23
+# row: X27
+@pytest.mark.parametrize(("new", "fact", "known", "old", "follows", "why"), MATRIX)
+def test_one_known_fact(new, fact, known, old, follows, why):
+    """What becomes of the statement and of the fact, with the reason."""
+    statement = replace(NEW, fact=replace(NEW.fact, **fact), **new)
+    decision = decide(
+        statement, [replace(MET, fact=replace(OLD, **old), **known)], POLICY
+    )
+    assert told(decision) == follows
+    reasons = [decision.why, *decision.refused]
+    assert any(one.removeprefix("known: ").startswith(why) for one in reasons)
+
+
+HOME, JOB = "The user lives in Berlin.", "The user works at Acme."
+STATED = [
+    ("I moved to Munich.", HOME, "supersede", "another home (rule of states)"),
+    ("I live in Munich.", HOME, "supersede", "another home (rule of states)"),
+    ("I no longer work at Acme.", JOB, "supersede", "no longer holds: employer"),
+    ("I am moving to Lisbon on 3 May 2026.", HOME, "schedule", "another home"),
+    ("I want to move to Lisbon.", HOME, "", ""),
+    ("I live in Berlin Kreuzberg.", HOME, "", ""),
+    ("I work at Bosch too.", JOB, "", ""),
+]
+
+
+# row: A7
+@pytest.mark.parametrize(("said", "known", "action", "why"), STATED)
+def test_a_state_ends_the_one_in_its_slot(said, known, action, why):
+    """At once, or on the day that the words give, however unlike the words are."""
+    new = replace(NEW, fact=replace(NEW.fact, text=said), states=states(said))
+    old = Known(replace(OLD, text=known, **OFTEN), states=states(known))
+    effects = decide(new, [old], POLICY).effects
+    assert [one.action for one in effects] == ([action] if action else [])
+    assert all(one.why.startswith(why) for one in effects)
+    for change in ({"guarded": "x"}, {"barred": "x"}):
+        asked = decide(new, [replace(old, **change)], POLICY).effects
+        assert [one.action for one in asked] == (["ask"] if action else [])
+
+
+# row: C5
+# row: X17
+@pytest.mark.parametrize(
+    ("checks", "follows"),
+    [
+        ({"filed": True}, "already filed"),
+        ({"trivial": True}, "trivial"),
+        ({"repeated": MET}, "same statement"),
+        ({"grounded": False}, "no evidence in the turn"),
+        ({"refused": "denied"}, "denied"),
+    ],
+)
+def test_the_first_check_that_applies_decides(checks, follows):
+    """Also if all later ones apply."""
+    every = {"trivial": True, "repeated": MET, "grounded": False, "refused": "denied"}
+    (name,) = checks
+    later = (
+        {one: every[one] for one in list(every)[list(every).index(name) :]}
+        if (name in every)
+        else every
+    )
+    for given_checks in (checks, later | checks):
+        assert screen(replace(NEW, **given_checks), LADDER).why == follows
+    assert screen(NEW, LADDER) is None
+
+
+# row: X7
+def test_what_is_over_is_not_said_again_by_another_source():
+    """The user ended it; an assistant repeats an old note."""
+    new = replace(NEW, states=states("The user lives in Berlin."), **OTHERS)
+    over = Known(replace(OLD, status="superseded"), states=states(HOME), visible=False)
+    now = Known(replace(OLD, id="F2"), states=states("The user lives in Rome."))
+    known = [over, replace(now, barred="the user said it")]
+    assert decide(new, known, POLICY).action == "skip"
+    assert decide(replace(new, source="user"), known, POLICY).action == "create"
+
+
+# row: A9
+# row: E5
+def test_a_model_judges_what_is_near_and_what_a_correction_may_mean():
+    """All grey neighbours, nearest first; one slot from further away."""
+    near = [
+        replace(MET, similarity=score, fact=replace(OLD, id=name))
+        for name, score in (("A", 0.8), ("B", 0.7), ("C", 0.5), ("D", 0.1))
+    ]
+
+    def asked(known, new=NEW):
+        return "".join(one.fact.id for one in to_judge(new, known, POLICY))
+
+    assert asked(near) == "AB"
+    assert asked([replace(near[2], same_slot=True), near[3]]) == "C"
+    assert asked([replace(near[0], similarity=0.9), near[1]]) == ""
+    corrects = replace(NEW, fact=replace(NEW.fact, **CORRECTS))
+    assert (asked(near[2:]), asked(near[2:], corrects)) == ("", "C")
+
+
+# row: X9
+def test_a_statement_asks_one_question_and_ends_no_more_than_it_may():
+    """The other facts stay as they are."""
+    known = [
+        replace(MET, fact=replace(OLD, id=name), relation="replaces")
+        for name in ("A", "B", "C")
+    ]
+    decision = decide(replace(NEW, remaining=1), known, POLICY)
+    assert told(decision) == "active: supersede ask"
+
+
+# row: C33
+def test_a_plan_that_is_called_off_lets_the_old_state_go_on():
+    """Before its day, not when its day has passed; another day moves the end."""
+    old = replace(OLD, superseded_by=("P",), valid_until=LATER)
+    plan = Fact("P", "Anna moves to Rome.", "commitment", created=THEN, **PLANNED)
+    assert is_scheduled(old)
+    assert not is_scheduled(replace(old, status="superseded"))
+    given_up = {"tags": (todos.EXPIRED,), "done": LATER - timedelta(days=3)}
+    assert not is_called_off(plan, LATER)
+    assert is_called_off(replace(plan, **given_up), LATER)
+    assert not is_called_off(
+        replace(plan, **given_up, end_reason=todos.TIME_OVER), LATER
+    )
+    assert is_called_off(replace(plan, status="forgotten"), LATER)
+    assert is_called_off(None, LATER)
+    freed = rescheduled(old, plan, None)
+    assert (freed.superseded_by, freed.valid_until) == ((), None)
+    moved = rescheduled(
+        old, plan, replace(plan, id="Q", valid_from=LATER + timedelta(9))
+    )
+    assert (moved.superseded_by, moved.valid_until) == (("Q",), LATER + timedelta(9))
+
+
+# -- numbers ---------------------------------------------------------------------------
+
+
+# row: A8
+# row: A10
+def test_confidence_moves_in_steps_within_its_limits():
+    """A reinforcement adds .1, a contradiction takes .2 and leaves .1."""
+    steps = [(0.6, 0.7, 0.4), (0.95, 1.0, 0.75), (0.25, 0.35, 0.1), (0.05, 0.15, 0.05)]
+    for before, more, less in steps:
+        assert reinforced_confidence(before, LADDER) == more
+        assert weakened_confidence(before, LADDER) == less
+
+
+# row: A10
+@pytest.mark.parametrize(
+    ("source", "also", "count"),
+    [
+        ("", (), 0),
+        ("a#^t1", (), 1),
+        ("a#^t1", ("a#^t2", "a#^t3"), 1),
+        ("a#^t1", ("b#^t1", "c#^t1"), 3),
+    ],
+)
+def test_support_is_counted_in_sessions(source, also, count):
+    """Three turns of one conversation are one episode."""
+    assert session_count(replace(OLD, source=source, also=also)) == count
+
+
+# row: D6
+def test_nobody_is_believed_beyond_the_trust_in_the_sources():
+    """And a reinforcement never lowers."""
+    for before, cap, after in ((0.6, 0.65, 0.65), (0.6, 0.5, 0.6), (0.6, 1.0, 0.7)):
+        known = replace(
+            MET, fact=replace(OLD, confidence=before), similarity=0.9, cap=cap
+        )
+        (effect,) = decide(NEW, [known], POLICY).effects
+        assert effect.confidence == after
+
+
+# row: E5
+def test_merged_words_lose_nothing():
+    """Newer text, united evidence, the higher importance; twice is once."""
+    new = replace(NEW.fact, importance=0.7, about=("Anna", "Rome"), tags=("home",))
+    whole = merge(replace(OLD, about=("Anna",), also=("c#^t2",)), new)
+    assert (whole.id, whole.text, whole.importance) == ("F1", new.text, 0.7)
+    assert (whole.source, whole.also) == ("a#^t1", ("c#^t2", "b#^t1"))
+    assert whole.about == ("Anna", "Rome")
+    assert merge(whole, new) == whole
+
+
+FACTS = st.builds(
+    Fact,
+    id=st.just("F1"),
+    text=st.just("x"),
+    kind=st.sampled_from(("note", "episode")),
+    category=st.sampled_from(("fact", "moment", "commitment")),
+    confidence=st.floats(0, 1),
+    source=st.sampled_from(("", "a#^t1", "b#^t1")),
+    also=st.sets(st.sampled_from(("b#^t1", "c#^t1", "d#^t1"))).map(tuple),
+    origin=st.sampled_from(("", "rules", "user", "edited")),
+    pinned=st.booleans(),
+    verification=st.sampled_from(("", "user_confirmed")),
+    valid_from=st.sampled_from((None, THEN, LATER)),
+)
+KNOWN = st.builds(
+    Known,
+    fact=FACTS,
+    similarity=st.floats(0, 1),
+    conflict=st.sampled_from(("", "another home")),
+    relation=st.sampled_from(
+        ("", "same", "contradicts", "repeats", "replaces", "ends", "supports")
+    ),
+    newer=st.booleans(),
+    barred=st.sampled_from(("", "barred")),
+    guarded=st.sampled_from(("", "guarded")),
+    exceeded=st.booleans(),
+    fresh=st.booleans(),
+    undone=st.booleans(),
+)
+STATEMENTS = st.builds(
+    Statement,
+    fact=st.builds(
+        Fact,
+        id=st.just("N"),
+        text=st.just("y"),
+        category=st.sampled_from(("fact", "correction", "commitment")),
+        source=st.just("b#^t1"),
+        valid_from=st.sampled_from((None, LATER)),
+    ),
+    said_at=st.just(THEN),
+    by_user=st.booleans(),
+    judged=st.booleans(),
+    remaining=st.integers(0, 5),
+)
+
+
+@examples(400)
+@given(STATEMENTS, KNOWN)
+def test_whatever_happens_nothing_is_lost(new, known):
+    """A statement has a note of its own or lives on in another; no barred, guarded,
+    older or limited evidence changes a fact.
+    """
+    decision = decide(new, [known], POLICY)
+    found = {one.action for one in decision.effects}
+    assert decision.destination or found & {"confirm", "reinforce", "rewrite"}
+    ends = {"invalidate", "supersede", "settle", "schedule"}
+    assert len(found & ends) <= new.remaining
+    if known.guarded or known.fact.pinned:
+        assert found <= {"confirm", "ask", *(ends if not known.guarded else ())}
+    if known.barred or known.newer:
+        assert found <= {"confirm", "reinforce", "ask"}
+    if (
+        is_event(known.fact)
+        and known.fact.category != "commitment"
+        and not new.corrects
+    ):
+        assert not found & ends
+    assert all(0 <= (one.confidence or 0) <= 1 for one in decision.effects)
+
+
+BERLIN = Fact(
+    "A",
+    "Anna lives in Berlin.",
+    source="talk#^t1",
+    also=("more#^t2",),
+    about=("Anna",),
+    confidence=0.5,
+)
+HEIR = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
+
+
+# row: X23
+@pytest.mark.parametrize(
+    ("changed", "ours"),
+    [
+        ({"also": ("more#^t2", "again#^t1"), "confidence": 0.6, "expires": None}, True),
+        ({"superseded_by": (HEIR,), "confidence": 0.3}, True),
+        (
+            {
+                "superseded_by": (HEIR,),
+                "status": "invalidated",
+                "end_reason": "another home",
+            },
+            True,
+        ),
+        ({"supersedes": (HEIR,), "sha": "ff"}, True),
+        (
+            {"superseded_by": ("fact-anna-lives-in-munich",), "status": "superseded"},
+            False,
+        ),
+        ({"also": ("more#^t2", "again#^t1"), "text": "Anna lives in Bonn."}, False),
+        ({"also": ("more#^t2", "again#^t1"), "about": ("Ben",)}, False),
+        ({"also": ()}, False),
+        ({"also": ("again#^t1",)}, False),
+        ({"status": "invalidated", "end_reason": "she moved"}, False),
+        ({"confidence": 0.9}, False),
+        ({"sha": "ff"}, False),
+    ],
+)
+def test_a_change_is_ours_where_nobody_else_writes_such_a_thing(changed, ours):
+    """More evidence, or an heir by its id, and what we write along with it."""
+    assert is_own_change(BERLIN, replace(BERLIN, **changed)) is ours
