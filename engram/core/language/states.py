@@ -130,9 +130,7 @@ class _Grammar:
             **languages.section(f"{KEY}.groups")[code],
         }
         pasts = languages.section("words")[code].get("irregular", "")
-        forms = {
-            form for line in languages.entries(pasts) for form in line.split()[1:]
-        }
+        forms = {form for line in languages.entries(pasts) for form in line.split()[1:]}
         self._groups["PAST"] = "|".join(sorted(forms)) or "(?!)"
         self._verb = section["verb"]
         self.written = [
@@ -552,7 +550,10 @@ class _Clause:
             return False
         if not self.has_capitals:
             return first.lower() not in self.rules.articles
-        if name in _DESCRIBED and first.lower() in self.rules.articles - _DEFINITE[name]:
+        if (
+            name in _DESCRIBED
+            and first.lower() in self.rules.articles - _DEFINITE[name]
+        ):
             return True
         bare = _stripped(words, self.rules.articles)
         return bare[:1].isupper()
