@@ -161,7 +161,7 @@ TEXT_KEYS: tuple[Key, ...] = (
         "user",
         str,
         "ask",
-        "whether a run that would put away, merge or rewrite much waits for your tick in review/, or is done unasked",
+        "whether a run that would put away, merge or rewrite much waits for your tick in review/, or is done without asking",
         env="ENGRAM_HOLDS",
         choices=("ask", "apply"),
     ),

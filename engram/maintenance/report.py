@@ -64,22 +64,12 @@ class Report:
     dry_run: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report under the keys of its public format."""
-        return {
-            "run": self.run,
-            "cadence": self.name,
+        """Return the report for JSON, with the numbers of actions."""
+        row = asdict(self)
+        return row | {
+            "cadence": row.pop("name"),
             "started": self.started.isoformat(),
             "ended": self.ended.isoformat(),
-            "deeds": tuple(map(asdict, self.actions)),
-            "put_off": dict(self.deferred),
-            "left": dict(self.left_alone),
-            "failures": dict(self.failures),
-            "unasked": dict(self.unanswered),
-            "findings": tuple(map(asdict, self.findings)),
-            "held": dict(self.held),
-            "holding": tuple(map(asdict, self.held_actions)),
-            "frozen": self.frozen,
-            "dry_run": self.dry_run,
             "counts": counts(self.actions),
         }
 

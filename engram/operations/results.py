@@ -655,11 +655,11 @@ class RunAction:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """The result of a run, or with `dry_run` of its plan; its actions are `deeds`.
+    """The result of a run, or with `dry_run` of its plan; its changes are `actions`.
 
-    `run` is its id for `undo`, '' if it wrote nothing. `put_off`, `failures`, `held`
-    and `frozen` have the reasons for changes that were not made. `left` counts memories
-    that belong to a user, and `unasked` questions without an answer; `model` is the
+    `run` is its id for `undo`, '' if it wrote nothing. `deferred`, `failures`, `held`
+    and `frozen` have the reasons for changes that were not made. `left_alone` counts memories
+    that belong to a user, and `unanswered` questions without an answer; `model` is the
     reason why no model answered. `kept` and `merged` are the statements or names of
     `merge`.
     """
@@ -668,14 +668,14 @@ class RunReport:
     cadence: str
     started: datetime
     ended: datetime
-    deeds: list[RunAction]
-    put_off: dict[str, str] = field(default_factory=dict)
-    left: dict[str, int] = field(default_factory=dict)
+    actions: list[RunAction]
+    deferred: dict[str, str] = field(default_factory=dict)
+    left_alone: dict[str, int] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
-    unasked: dict[str, int] = field(default_factory=dict)
+    unanswered: dict[str, int] = field(default_factory=dict)
     findings: list[RunAction] = field(default_factory=list)
     held: dict[str, str] = field(default_factory=dict)
-    holding: list[RunAction] = field(default_factory=list)
+    held_actions: list[RunAction] = field(default_factory=list)
     frozen: str = ""
     dry_run: bool = False
     counts: dict[str, int] = field(default_factory=dict)

@@ -362,7 +362,7 @@ def test_python_gets_the_same_answers_with_and_without_a_daemon(at_home):
                 mem.call("juggle")
         with pytest.raises(UnavailableError, match="was closed"):
             mem.recall("tea")
-        answers.append((type(kept.keys), hit.about, type(planned["deeds"])))
+        answers.append((type(kept.keys), hit.about, type(planned["actions"])))
         if turn == "1":
             world.start()
     assert answers == [(list, [], list)] * 2

@@ -340,7 +340,7 @@ def test_a_verdict_on_a_pair_survives_an_undo_from_git(opened, repository):
         (keeping.order.history.folder / f"{run}.run").unlink()
         undone = keeping.memory.call("undo", {"id": run})
         assert [keeping.seen(name).status for name in names] == ["active", "active"]
-        assert undone["put_off"] == {}
+        assert undone["deferred"] == {}
         assert path.read_bytes() == before
         keeping.memory.call("consolidate", compare)
         assert tasks(fake) == ["compare"]

@@ -57,7 +57,7 @@ def test_a_vault_of_another_tool_survives_three_starts_and_eight_nightly_runs_un
         until(lambda: world.call("stats")["facts.active"] == MANY)
         report = world.call("consolidate", cadence="nightly")
         assert (report["frozen"], report["failures"]) == ("", {})
-        assert report["left"]["engram did not write it"] > 0, (
+        assert report["left_alone"]["engram did not write it"] > 0, (
             "the passes looked at these notes"
         )
         assert [text for text in sample if not is_found(world.call, text)] == []

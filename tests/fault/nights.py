@@ -49,7 +49,7 @@ class NightWork(MemoryWork):
                 ack(f"trying active {text}")
             reports = []
             tried(lambda: reports.append(life.memory.call("undo", {"id": run})))
-            if reports and not reports[0]["failures"] and not reports[0]["put_off"]:
+            if reports and not reports[0]["failures"] and not reports[0]["deferred"]:
                 for text in known:
                     ack(f"holds active {text}")
         tried(lambda: life.memory.call("consolidate", {"cadence": "weekly"}))
@@ -65,7 +65,7 @@ class NightWork(MemoryWork):
         if not tried(lambda: reports.append(life.memory.call("consolidate", {}))):
             return ""
         (report,) = reports
-        if not report["failures"] and not report["put_off"]:
+        if not report["failures"] and not report["deferred"]:
             for text in known:
                 ack(f"holds {self.fact(life, text)} {text}")
         return str(report["run"])

@@ -299,7 +299,7 @@ def test_no_fault_of_a_model_loses_anything_and_the_next_run_makes_it_good(
     assert all(not report["failures"] for report in reports), [
         report["failures"] for report in reports
     ]
-    unasked = {task for report in reports for task in report["unasked"]}
+    unasked = {task for report in reports for task in report["unanswered"]}
     if name in FAULTS:
         assert asked.keys() == TASKS.keys() - RARE
         # which reads a list of anything as nobody named
@@ -316,7 +316,7 @@ def test_no_fault_of_a_model_loses_anything_and_the_next_run_makes_it_good(
         )
     assert first[0].items() <= after[0].items()
     assert first[1] == after[1]
-    assert [report["unasked"] for report in reports] == [{}] * len(CADENCES), faults
+    assert [report["unanswered"] for report in reports] == [{}] * len(CADENCES), faults
     assert not faults
     for task, number in asked.items():
         covered("model faults while put in order", task, number)

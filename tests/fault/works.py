@@ -62,7 +62,7 @@ class DeedsWork(MemoryWork):
     deleted is said again.
     """
 
-    name = "deeds"
+    name = "actions"
     texts = (*EVERYTHING[:4], EVERYTHING[7])
     removes = True
 

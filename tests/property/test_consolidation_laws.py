@@ -367,7 +367,7 @@ def test_consolidation_with_a_model_never_makes_more_of_memories(lives):
         for name in theirs:
             assert (keeping.root / now[name].path).read_bytes() == raw[name]
         for run in filter(None, reversed(runs)):
-            assert keeping.memory.call("undo", {"id": run})["put_off"] == {}
+            assert keeping.memory.call("undo", {"id": run})["deferred"] == {}
         assert {
             name: raw for name, raw in keeping.tree().items() if name != JUDGEMENTS_FILE
         } == before
@@ -382,13 +382,13 @@ def test_with_a_model_twice_is_once_and_dry_is_wet(lives, cadence):
         call = keeping.memory.call
         told = call("consolidate", {"cadence": cadence, "dry_run": True})
         done = call("consolidate", {"cadence": cadence})
-        assert (told["deeds"], told["put_off"], told["findings"]) == (
-            done["deeds"],
-            done["put_off"],
+        assert (told["actions"], told["deferred"], told["findings"]) == (
+            done["actions"],
+            done["deferred"],
             done["findings"],
         )
         before, asked = keeping.everything(), len(fake.asked)
-        assert call("consolidate", {"cadence": cadence})["deeds"] == ()
+        assert call("consolidate", {"cadence": cadence})["actions"] == ()
         assert (keeping.everything(), len(fake.asked)) == (before, asked)
 
 

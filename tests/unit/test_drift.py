@@ -159,11 +159,11 @@ def test_a_dead_path_invalidates_and_the_rest_is_told(keeping, root):
         ("", "score 97 of 100"),
     ]
     bytes_now = keeping.everything()
-    assert looked(keeping)["deeds"] == ()
+    assert looked(keeping)["actions"] == ()
     assert keeping.everything() == bytes_now
     keeping.memory.call("undo", {"id": report["run"]})
     assert keeping.tree() == before
-    assert looked(keeping)["deeds"] == ()
+    assert looked(keeping)["actions"] == ()
 
 
 # row: D10

@@ -52,7 +52,7 @@ def test_an_end_by_a_rule_is_a_run_that_is_listed_explained_and_taken_back(
     ]
 
     tried = simulation.call("undo", id=run["id"], dry_run=True)
-    assert str(old["path"]).endswith(tried["deeds"][-1]["path"])
+    assert str(old["path"]).endswith(tried["actions"][-1]["path"])
     assert notes()[LIVES]["status"] == "superseded"
     simulation.call("undo", id=run["id"])
     after = notes()
@@ -143,7 +143,7 @@ def test_a_note_that_a_person_changed_since_stays_and_is_named(simulation, notes
     path.write_text(path.read_text() + "\nMine.\n")
     simulation.files_changed()
     undone = simulation.call("undo", id=filing_runs(simulation)[0]["id"])
-    assert list(undone["put_off"].values()) == ["it was changed since"]
+    assert list(undone["deferred"].values()) == ["it was changed since"]
     assert notes()[LIVES]["status"] == "superseded"
 
 

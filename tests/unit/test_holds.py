@@ -396,7 +396,7 @@ def test_a_run_that_would_merge_much_is_held_and_asks_once(doubles, clock):
     assert dry["held"] == {
         "merge": "merge would end 25 memories, and a run may end 20 without asking"
     }
-    assert len(dry["holding"]) == 50
+    assert len(dry["held_actions"]) == 50
     assert not held(memory).exists()
     report = memory.call("consolidate", {})
     assert report["held"] == dry["held"]
@@ -613,7 +613,7 @@ def test_equal_notes_of_another_tool_are_proposed_once_and_merged_after_a_tick(
     assert report["held"] == {
         "merge": "merge would end 1 note that engram did not write"
     }
-    assert [one["memory"] for one in report["holding"]] == ["fact-00000"]
+    assert [one["memory"] for one in report["held_actions"]] == ["fact-00000"]
     asked = held(memory).read_bytes()
     assert b"[[fact-00000]]: says the same as another" in asked
     nights(memory, clock, 3)
@@ -707,13 +707,13 @@ def test_engrams_own_copy_gives_way_while_a_foreign_one_is_proposed(keeping):
     assert {one.memory for one in report.held_actions} == {"fact-00000"}
 
 
-@pytest.mark.parametrize("how", ["pinned", "edited", "no id", "unasked"])
+@pytest.mark.parametrize("how", ["pinned", "edited", "no id", "unanswered"])
 def test_what_may_not_be_ended_is_not_proposed(settings, opened, clock, how):
     """What a person stands by, a note without an id, and on a machine without a person
     anything.
     """
     paths = equal(settings.vault, 1, id=how != "no id")["Anna bought lamp number 0."]
-    memory = opened(**({"holds": "apply"} if how == "unasked" else {}))
+    memory = opened(**({"holds": "apply"} if how == "unanswered" else {}))
     memory.files.rescan(None)
     for path in paths if how in {"pinned", "edited"} else ():
         text = path.read_text()

@@ -64,7 +64,7 @@ def test_an_import_is_listed_counted_and_taken_back(memory, tmp_path):
     assert planned["counts"]["undo"] >= 1
     assert found(memory, "peanuts")
     done = memory.call("undo", {"id": run[:20]})
-    assert done["deeds"] == planned["deeds"]
+    assert done["actions"] == planned["actions"]
     for query in ("peanuts", "marine biologist", "Biscuit"):
         assert not found(memory, query)
     assert found(memory, "tea")
@@ -100,7 +100,7 @@ def test_an_undo_is_taken_back(memory, tmp_path):
     run = imported(memory, file_of(tmp_path))["run"]
     undo = memory.call("undo", {"id": run})["run"]
     back = memory.call("undo", {"id": undo})
-    assert {one["name"] for one in back["deeds"]} == {"restore", "undo"}
+    assert {one["name"] for one in back["actions"]} == {"restore", "undo"}
     assert found(memory, "peanuts")
     (row,) = memory.call("runs", {})["runs"]
     assert row["can_be_undone"]
@@ -260,7 +260,7 @@ def test_an_undo_that_did_nothing_offers_no_undo(memory, tmp_path):
     run = imported(memory, file_of(tmp_path, SAID[:1]))["run"]
     memory.call("withdraw", {"session": "old", "id": "m0"})
     done = memory.call("undo", {"id": run})
-    assert not done["deeds"]
+    assert not done["actions"]
     lines = list(run_lines(done | {"cadence": "undo"}))
     assert "undo: nothing to do" in lines
     assert not any("engram undo" in line for line in lines)

@@ -124,7 +124,7 @@ def test_an_archived_memory_comes_back_by_a_persons_word_and_stays(keeping, cloc
     clock.advance(days=200)
     report = keeping.memory.call("consolidate", {})
     assert keeping.seen(name).status == "active"
-    assert name not in {deed["memory"] for deed in report["deeds"]}
+    assert name not in {deed["memory"] for deed in report["actions"]}
 
 
 # row: D7
@@ -167,7 +167,7 @@ def test_a_run_that_was_undone_is_undone_once(keeping):
         again = keeping.memory.call("undo", {"id": run})
     except ConflictError:
         return
-    assert again["deeds"] == ()
+    assert again["actions"] == ()
 
 
 # row: B13

@@ -464,12 +464,12 @@ def test_what_engram_wrote_a_moment_ago_is_not_put_off(opened, settings, clock):
     for _ in range(2):
         planned = memory.call("consolidate", {"dry_run": True})
         assert (
-            planned["put_off"],
-            path in [deed["path"] for deed in planned["deeds"]],
+            planned["deferred"],
+            path in [deed["path"] for deed in planned["actions"]],
         ) == ({}, True)
         memory = opened(policy=policy)
     os.utime(settings.vault / path, (clock().timestamp() - 1,) * 2)
-    assert memory.call("consolidate", {"dry_run": True})["put_off"] == {
+    assert memory.call("consolidate", {"dry_run": True})["deferred"] == {
         path: "it was edited just now"
     }
 

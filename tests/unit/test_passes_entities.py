@@ -96,7 +96,7 @@ def whole(keeping, **more):
     assert broken_links(keeping.root) == []
     before = keeping.everything()
     again = consolidate(keeping, **more)
-    assert again["deeds"] == ()
+    assert again["actions"] == ()
     assert keeping.everything() == before
 
 
@@ -288,7 +288,7 @@ def test_a_note_somebody_is_at_is_united_in_a_later_run(opened, settings, clock)
     clock.now = clock.now.fromtimestamp(
         (keeping.root / old).stat().st_mtime, clock.now.tzinfo
     )
-    assert "it was edited just now" in consolidate(keeping)["put_off"].values()
+    assert "it was edited just now" in consolidate(keeping)["deferred"].values()
     assert (keeping.root / old).exists()
     clock.advance(seconds=61)
     consolidate(keeping)
@@ -531,7 +531,7 @@ def test_a_sentence_on_a_relation_names_nobody_else(told, fake):
     report = consolidate(told, only="relate")
     (line,) = block(told, path, "relationships")
     assert line.startswith("- Ben is the brother of Anna. [[")
-    assert "4 unsupported sentences" in report["deeds"][0]["why"]
+    assert "4 unsupported sentences" in report["actions"][0]["why"]
 
 
 # row: B14
@@ -569,7 +569,7 @@ def block(keeping, path, name):
 def test_without_a_model_a_question_is_told_as_skipped(keeping):
     plant(keeping, *ANNA[:3])
     report = consolidate(keeping)
-    assert report["unasked"]["describe"] == 1
+    assert report["unanswered"]["describe"] == 1
     assert "description" not in text(keeping, "entities/people/Anna.md")
 
 
@@ -632,7 +632,7 @@ def test_a_question_whose_answer_cannot_be_read_is_asked_once_in_a_run_and_that_
         == "some answers could not be read"
     )
     fake.script(scribe)
-    assert consolidate(told, cadence="nightly")["unasked"] == {}
+    assert consolidate(told, cadence="nightly")["unanswered"] == {}
     assert len(fake.asked) == first + 1
     assert "consolidation" not in told.memory.call("status", {})["faults"]
 
@@ -657,7 +657,7 @@ def test_what_a_model_says_is_inert_and_what_was_dropped_is_counted(told, fake):
     assert "Boris" not in held
     assert any(
         "1 unsupported sentence" in one["why"] and "dropped" in one["why"]
-        for one in report["deeds"]
+        for one in report["actions"]
     )
     whole(told)
 
@@ -872,7 +872,7 @@ def test_two_with_much_in_common_are_tied_if_a_model_says_how(told, fake):
         held = text(told, f"entities/people/{name}.md")
         assert held.count("- Anna and Ben have something in common. [[fact-") == 1
     calls = len(fake.asked)
-    assert consolidate(told, only="bridges")["deeds"] == ()
+    assert consolidate(told, only="bridges")["actions"] == ()
     assert len(fake.asked) == calls
 
 
@@ -938,7 +938,7 @@ def test_a_note_that_a_person_wrote_in_a_moment_ago_is_told_in_later(
         (keeping.root / path).stat().st_mtime, clock.now.tzinfo
     )
     plant(keeping, ANNA[0], "Anna sings.")
-    assert consolidate(keeping)["put_off"][path] == "it was edited just now"
+    assert consolidate(keeping)["deferred"][path] == "it was edited just now"
     assert "engram:begin description" not in text(keeping, path)
     clock.advance(seconds=61)
     consolidate(keeping)
@@ -947,5 +947,5 @@ def test_a_note_that_a_person_wrote_in_a_moment_ago_is_told_in_later(
         (keeping.root / path).stat().st_mtime, clock.now.tzinfo
     )
     plant(keeping, ANNA[1])
-    assert path not in consolidate(keeping)["put_off"]
+    assert path not in consolidate(keeping)["deferred"]
     assert "So it is said: Anna lives in Porto." in text(keeping, path)

@@ -561,13 +561,13 @@ def test_a_night_with_a_model_is_tried_made_repeated_and_taken_back(keeping, fak
     dry = night(keeping, dry_run=True)
     assert keeping.tree() == before
     done = night(keeping)
-    assert done["deeds"] == dry["deeds"]
+    assert done["actions"] == dry["actions"]
     assert {"fold", "integrate", "merge"} <= set(done["counts"])
     assert len(actives(keeping)) < len(active)
     after = keeping.everything()
     asked = len(fake.asked)
     again = night(keeping)
-    assert (again["deeds"], len(fake.asked)) == ((), asked)
+    assert (again["actions"], len(fake.asked)) == ((), asked)
     assert keeping.everything() == after
     keeping.memory.call("undo", {"id": done["run"]})
     assert {
@@ -582,7 +582,7 @@ def test_without_a_model_all_questions_are_shown_as_skipped(opened):
     keeping = Keeping(opened())
     told(keeping, *TRIPS)
     report = night(keeping)
-    assert set(report["unasked"]) >= {"fold", "probe"}
+    assert set(report["unanswered"]) >= {"fold", "probe"}
     assert made(keeping) == []
 
 
@@ -683,7 +683,7 @@ def test_while_somebody_is_at_one_of_them_all_wait(opened, fake, settings, clock
     os.utime(path, (clock().timestamp() - 30,) * 2)
     keeping.memory.files.rescan(None)
     judging(fake, fold=all_of(FOLD))
-    assert night(keeping, "fold")["put_off"] == {
+    assert night(keeping, "fold")["deferred"] == {
         keeping.seen(names[1]).path: "it was edited just now"
     }
     assert actives(keeping) == set(names)

@@ -185,10 +185,10 @@ def test_a_merge_is_tried_made_repeated_and_taken_back(keeping):
     told_of = night(keeping, dry_run=True)
     assert keeping.tree() == before
     done = night(keeping)
-    assert done["deeds"] == told_of["deeds"]
+    assert done["actions"] == told_of["actions"]
     assert sorted(statuses(keeping, names)) == ["active", "superseded", "superseded"]
     bytes_now = keeping.everything()
-    assert night(keeping)["deeds"] == ()
+    assert night(keeping)["actions"] == ()
     assert keeping.everything() == bytes_now
     keeping.memory.call("undo", {"id": done["run"]})
     assert keeping.tree() == before
@@ -216,7 +216,7 @@ def test_no_memory_goes_where_the_one_that_stays_cannot_be_written(keeping):
     path.write_text(path.read_text() + "\nAnd seen by nobody yet.\n")
     report = night(keeping, only="merge")
     assert statuses(keeping, names) == ["active", "active"]
-    assert report["put_off"]
+    assert report["deferred"]
 
 
 # row: A21
@@ -231,7 +231,7 @@ def test_reflect_tells_of_doubles_and_of_what_is_stale_and_changes_nothing(keepi
     assert set(said) == {next(name for name in names if name in said), faded}
     assert said[faded] == "stale: its confidence has faded to 0.06"
     assert fresh not in said
-    assert (report["deeds"], report["run"]) == ((), "")
+    assert (report["actions"], report["run"]) == ((), "")
 
 
 # row: A21
@@ -363,7 +363,7 @@ def test_a_merge_unites_whom_it_is_about_and_the_tags(keeping):
     )
     assert ("fulfilled" in stays.tags) == (stays.text == "anna sails")
     before = keeping.tree()
-    assert keeping.memory.call("consolidate", {"only": "merge"})["deeds"] == ()
+    assert keeping.memory.call("consolidate", {"only": "merge"})["actions"] == ()
     assert keeping.tree() == before
     keeping.memory.call("undo", {"id": night["run"]})
     assert (
@@ -536,7 +536,7 @@ def test_a_verdict_on_a_pair_survives_the_undo_of_its_run(asking, fake):
     ] == []
     undone = keeping.memory.call("undo", {"id": run})
     assert statuses(keeping, names) == ["active", "active"]
-    assert undone["put_off"] == {}
+    assert undone["deferred"] == {}
     assert path.read_bytes() == held
     night(keeping, only="compare")
     assert tasks(fake) == ["compare"]
@@ -637,7 +637,7 @@ def test_contradictions_are_looked_for_in_one_question_of_the_highest_pairs(
 def test_without_a_model_the_question_is_shown_as_skipped(keeping):
     compared(keeping, PORTO, LISBON)
     report = night(keeping)
-    assert report["unasked"] == {"compare": 1}
+    assert report["unanswered"] == {"compare": 1}
 
 
 # row: C12
@@ -685,7 +685,7 @@ def test_a_spent_budget_stops_the_questions_and_is_told(asking, fake):
     compared(keeping, PORTO, LISBON)
     report = night(keeping)
     assert fake.asked == []
-    assert report["unasked"] == {"compare": 1}
+    assert report["unanswered"] == {"compare": 1}
     assert keeping.memory.call("status", {})["budget"]["calls_per_day"] == 0
     assert "budget" in keeping.memory.call("status", {})["faults"]["consolidation"]
 

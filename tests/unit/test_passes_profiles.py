@@ -368,7 +368,7 @@ def test_what_came_up_again_and_again_has_a_storyline(told, fake):
     assert told.memory.index.counts()["facts"] == active
     assert (broken_links(told.root), orphan_boxes(told.root)) == ([], [])
     calls = len(fake.asked)
-    assert consolidate(told, only="storylines")["deeds"] == ()
+    assert consolidate(told, only="storylines")["actions"] == ()
     assert len(fake.asked) == calls
     life(told, 1)
     consolidate(told, only="storylines")
@@ -378,7 +378,7 @@ def test_what_came_up_again_and_again_has_a_storyline(told, fake):
     assert "seen: 2026-11-19" in text(told, "traces/porto-2026-11-11-story.md")
     assert done["counts"]["storylines"] == 3
     undone = told.memory.call("undo", {"id": done["run"], "dry_run": True})
-    assert undone["put_off"]
+    assert undone["deferred"]
     assert before
 
 
@@ -473,7 +473,7 @@ def test_two_storylines_a_month_apart_have_a_macro(told, fake):
     assert "So it is said:" in held
     assert (broken_links(told.root), orphan_boxes(told.root)) == ([], [])
     before = told.everything()
-    assert told.memory.call("consolidate", {"cadence": "weekly"})["deeds"] == ()
+    assert told.memory.call("consolidate", {"cadence": "weekly"})["actions"] == ()
     assert told.everything() == before
     told.memory.call("undo", {"id": done["run"]})
     assert not (told.root / "macros/porto-macro.md").exists()
@@ -532,4 +532,4 @@ def test_stories_stop_at_the_most_that_a_vault_may_have(opened, settings):
         life(keeping, 9, 8, 7, 6, 2, name=name)
     consolidate(keeping, only="storylines")
     assert len(list((keeping.root / "traces").iterdir())) == 1
-    assert consolidate(keeping, only="storylines")["deeds"] == ()
+    assert consolidate(keeping, only="storylines")["actions"] == ()

@@ -247,7 +247,7 @@ def test_without_a_model_the_talk_is_told_in_its_own_words(memory):
     assert "user: I am moving to Porto in March with my sister Vera." in rolling
     assert "Casa Roja" not in rolling
     assert len(rolling) <= 600
-    assert memory.call("consolidate", {"cadence": "talk"})["unasked"] == {}
+    assert memory.call("consolidate", {"cadence": "talk"})["unanswered"] == {}
 
 
 # row: E11

@@ -519,9 +519,9 @@ def test_prune_is_a_command_that_spares_what_is_protected_and_can_be_undone(life
     memory.call("consolidate", {"cadence": "nightly"})
     assert len(active(memory)) == 2
     dry = memory.call("prune", {"threshold": 0.5, "dry_run": True})
-    assert [deed["why"] for deed in dry["deeds"]] == ["confidence below 0.5"]
+    assert [deed["why"] for deed in dry["actions"]] == ["confidence below 0.5"]
     assert len(active(memory)) == 2
-    assert not memory.call("prune", {})["deeds"]
+    assert not memory.call("prune", {})["actions"]
     done = memory.call("prune", {"threshold": 0.5})
     assert (done["cadence"], done["counts"]) == ("prune", {"prune": 1})
     assert active(memory) == ["The user's name is Mira."]
@@ -599,7 +599,7 @@ def test_no_undo_brings_back_what_a_person_purged(life):
     assert "`engram undo` cannot restore it" in output.shown("purge", done)
     for run in runs:
         undone = memory.call("undo", {"id": run})
-        assert PURGED in undone["put_off"].values()
+        assert PURGED in undone["deferred"].values()
         assert not list(
             memory.settings.vault.glob(f"**/{kept['path'].rpartition('/')[2]}")
         )

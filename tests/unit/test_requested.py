@@ -73,7 +73,7 @@ def test_two_memories_become_one_and_an_undo_brings_both_back(simulation, tmp_pa
     two = simulation.call("remember", text="Breakfast for Anna means sencha.")
     before = tree(tmp_path / "vault")
     tried = simulation.call("merge", id=one["id"], other=two["id"], dry_run=True)
-    assert tried["deeds"]
+    assert tried["actions"]
     assert tree(tmp_path / "vault") == before
     made = simulation.call("merge", id=one["id"], other=two["id"])
     assert list(memories(simulation)) == ["Anna drinks green tea in the morning."]
@@ -114,7 +114,7 @@ def test_one_note_is_concluded_from_several_and_names_them(simulation, tell, tmp
     tell("My sister Anna lives in Porto.", "Anna is a nurse.", "Anna plays the cello.")
     known = memories(simulation)
     tried = simulation.call("synthesize", about="Anna", dry_run=True)
-    assert len(tried["deeds"]) == 1
+    assert len(tried["actions"]) == 1
     assert memories(simulation) == known
     made = simulation.call("synthesize", about="Anna")
     (text,) = memories(simulation).keys() - known.keys()
@@ -125,7 +125,7 @@ def test_one_note_is_concluded_from_several_and_names_them(simulation, tell, tmp
     assert note.derived_from
     assert set(note.derived_from) <= set(known.values())
     again = simulation.call("synthesize", about="Anna")
-    assert again["deeds"] == ()
+    assert again["actions"] == ()
     simulation.call("undo", id=made["run"])
     assert memories(simulation) == known
     with pytest.raises(NotFoundError):

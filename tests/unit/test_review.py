@@ -579,7 +579,7 @@ def decided(memory, case, decision):
     run = memory.call("decide", {"id": case, "decision": decision})["run"]
     assert memory.call("runs", {"last": 1})["runs"][0]["can_be_undone"]
     report = memory.call("undo", {"id": run})
-    assert report["put_off"] == report["failures"] == {}
+    assert report["deferred"] == report["failures"] == {}
     return report
 
 

@@ -158,7 +158,7 @@ def test_what_the_user_says_is_done_is_fulfilled_and_nothing_else(memory):
     report = memory.call("consolidate", {})
     (gone,) = [
         deed
-        for deed in report["deeds"]
+        for deed in report["actions"]
         if (deed["name"], deed["memory"]) == ("expire", agency)
     ]
     assert gone["to"].startswith(".trash/")

@@ -43,14 +43,14 @@ def run_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"Nothing was done: {result['frozen']}."
         return
     would = "would " if result["dry_run"] else ""
-    for action in result["deeds"]:
+    for action in result["actions"]:
         path, to = action["path"], action["to"]
         where = f"{path} → {to}" if to not in {"", path} else path
         yield f"  {would}{action['name']}: {where or 'ties'} ({action['why']})"
     done = ", ".join(f"{name} {number}" for name, number in result["counts"].items())
     yield f"{result['cadence']}: {done or 'nothing to do'}"
     yield from _not_done(result)
-    if result["run"] and result["deeds"] and not result["dry_run"]:
+    if result["run"] and result["actions"] and not result["dry_run"]:
         yield f"`engram undo {result['run']}` reverses it."
 
 
@@ -58,15 +58,15 @@ def _not_done(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the changes that a run left for the user, for later or for a model."""
     for why in result["held"].values():
         yield f"  held: {why}; it is done only after a tick"
-    for one in result["holding"]:
+    for one in result["held_actions"]:
         yield f"    held: {one['name']}: {one['path']} ({one['why']})"
-    for path, why in result["put_off"].items():
+    for path, why in result["deferred"].items():
         yield f"  put off: {path}, {why}"
-    for why, number in result["left"].items():
+    for why, number in result["left_alone"].items():
         yield f"  left to you: {number}, {why}"
     for one in result["findings"]:
         yield f"  noticed: {one['path'] or one['name']}, {one['why']}"
-    for task, number in result["unasked"].items():
+    for task, number in result["unanswered"].items():
         yield f"  skipped, no model answered: {task} {number}"
     for name, why in result["failures"].items():
         yield f"  failed: {name}, {why}"
