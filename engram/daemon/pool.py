@@ -203,7 +203,9 @@ class VaultPool:
             raise vault.fault
         if self._stopping or vault.folder not in self._vaults:
             raise NotFoundError(
-                "the vault is gone", where=str(vault.folder), fix="Look at its folder."
+                "the vault is gone",
+                where=str(vault.folder),
+                fix="Check whether its folder was moved or deleted.",
             )
         self._make_room()
         try:

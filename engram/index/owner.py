@@ -129,8 +129,10 @@ class Owner:
         _, host, pid, address, _ = row or (0, "another host", "unknown", "", "")
         what = f"process {pid} on {host} has this vault"
         if address:
-            return MisdirectedError(what, where=address, fix="Ask there.")
-        fix = "Stop it, or talk to it instead."
+            return MisdirectedError(
+                what, where=address, fix="Send the request to this address."
+            )
+        fix = "Stop that process, or ask it instead."
         return LockedError(what, where=self.where, fix=fix)
 
 

@@ -234,7 +234,7 @@ def _accept(answer: ModelResponse, policy: ModelPolicy) -> None:
         raise ModelError(
             "The model refused to answer",
             retryable=False,
-            fix="Another model may take this text.",
+            fix="Use another model for this text; its turns stay as they are.",
         )
     if answer.finish == "length":
         raise ModelError(
@@ -245,5 +245,6 @@ def _accept(answer: ModelResponse, policy: ModelPolicy) -> None:
         raise ModelError("The model's answer is empty", fix="It is tried again later.")
     if len(answer.text) > policy.max_reply_chars:
         raise ModelError(
-            "The model's answer is too large", fix="The limit is max_reply_chars."
+            "The model's answer is too large",
+            fix="The policy model.max_reply_chars limits it.",
         )

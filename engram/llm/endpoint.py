@@ -335,7 +335,8 @@ class Endpoint:
             self.used(reserved)
         elif len(reply.raw) > limits.most_bytes:
             raise ModelError(
-                "The model's answer is too large", fix="It was not read to its end."
+                "The model's answer is too large",
+                fix="The policy model.max_reply_chars limits it.",
             )
         return reply
 

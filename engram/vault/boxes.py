@@ -274,7 +274,9 @@ def traces_from(raw: bytes) -> dict[str, Trace]:
         }
     except (ValueError, TypeError, KeyError, AttributeError) as fault:
         raise StorageError(
-            "the file is damaged", where=TRACES, fix="It is made again from the notes."
+            "the file is damaged",
+            where=TRACES,
+            fix="engram writes it again from the notes.",
         ) from fault
 
 

@@ -303,7 +303,7 @@ def edit(
         raise ConflictError(
             first.message,
             where=f"line {first.line}",
-            fix="Mend the note; it was left alone.",
+            fix="engram did not change the note. Correct this line, then save the note.",
         )
     changed = _changes(note.keys, keys)
     wanted = note.body if body is None else body.replace("\r\n", "\n")
@@ -604,7 +604,7 @@ def _check(
     if note.problems or note.body != body or not same:
         raise ConflictError(
             "the note cannot be patched line by line",
-            fix="Write its front matter plainly.",
+            fix="engram did not change the note. Write its front matter as lines of `key: value`.",
         )
 
 
@@ -618,7 +618,7 @@ def _patched(front: str, changed: Mapping[str, object], newline: str) -> str:
     if tree and (tree.flow_style or any(key.start_mark.column for key, _ in pairs)):
         raise ConflictError(
             "the front matter is not written as lines of 'key: value'",
-            fix="Write it so.",
+            fix="engram did not change the note. Write its front matter as such lines.",
         )
     starts = [key.start_mark.index for key, _ in pairs] + [len(front)]
     chunks = [front[: starts[0]]]

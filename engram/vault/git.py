@@ -660,7 +660,9 @@ def run(
             output, errors = _communicate(process, root, given, until, seconds)
     except OSError as fault:
         raise StorageError(
-            "git cannot be run", where=str(root), fix="Look whether it is installed."
+            "git cannot be run",
+            where=str(root),
+            fix="Install git, or check that this user may run it.",
         ) from fault
     if process.returncode:
         lines = errors.decode(errors="replace").strip().splitlines()

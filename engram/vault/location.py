@@ -309,5 +309,5 @@ def refuse_special(path: PathLike[str] | str) -> None:
         raise ForbiddenError(
             "this is a pipe, a device or a socket, not a file",
             where=str(path),
-            fix="Save its content as a file, and name that file.",
+            fix="Save its content as a file, and give the path of that file.",
         )

@@ -117,7 +117,7 @@ def _locked_file(path: Path, *, optional: bool) -> tuple[int, str]:
             raise LockedError(
                 f"process {holder} owns this vault",
                 where=str(path),
-                fix="Stop it, or talk to it instead.",
+                fix="Stop that process, or ask it instead.",
             ) from error
     return descriptor, why
 

@@ -158,7 +158,7 @@ def append_turns(
         raise ConflictError(
             problems[0].message,
             where=f"line {problems[0].line}",
-            fix="Mend the session file.",
+            fix="engram did not change the file. Correct this line, then save the file.",
         )
     blocks_of = {filed.turn.id: filed.block for filed in conversation.turns}
     fresh = [filed for filed in turns if plain_text(filed.turn.id) not in blocks_of]
@@ -196,7 +196,7 @@ def rewrite_turns(raw: bytes, texts: Mapping[str, str | None]) -> bytes:
         raise ConflictError(
             note.problems[0].message,
             where=f"line {note.problems[0].line}",
-            fix="Mend the session file.",
+            fix="engram did not change the file. Correct this line, then save the file.",
         )
     blocks = list(_blocks(note.body.split("\n")))
     left = [

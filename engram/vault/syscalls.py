@@ -176,13 +176,13 @@ def _translated(error: OSError, path: Path) -> EngramError:
         return NotFoundError(
             "the file or its folder is gone",
             where=where,
-            fix="Look where it was moved.",
+            fix="Check where it was moved.",
         )
     if error.errno == errno.ELOOP:
         return ForbiddenError(
             "a symlink is there",
             where=where,
-            fix="Put the file itself in its place.",
+            fix="Replace the link by the file itself.",
         )
     if error.errno == errno.EEXIST:
         return ConflictError(
@@ -287,7 +287,9 @@ def regular_status(descriptor: int, path: Path) -> os.stat_result:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise ForbiddenError(
-            "this is no regular file", where=str(path), fix="Put a file in its place."
+            "this is no regular file",
+            where=str(path),
+            fix="Replace it by a regular file.",
         )
     return status
 

@@ -216,7 +216,7 @@ class UndoHistory:
         return StorageError(
             "the replaced contents cannot be read",
             where=str(self._path(run)),
-            fix="Look in a backup.",
+            fix="Restore the file from a backup.",
         )
 
 

@@ -103,7 +103,7 @@ def read_export(
         raise BadRequestError(
             f"cannot read the export: {files.reason(error)}",
             where=str(path),
-            fix="Look whether you may read it, and whether it is whole.",
+            fix="Check that you may read it, and that it is complete.",
         ) from error
     return _read_on(read, path, zone)
 
