@@ -85,7 +85,7 @@ class ConflictNotes:
         other = conflict.other or self._original(conflict.path)
         lines = self._lines(other) if other else []
         if not lines:
-            return escape(f"{words} Mend the file, or delete it.\n")
+            return escape(f"{words} Correct the file, or delete it.\n")
         diff = unified_diff(
             lines,
             self._lines(conflict.path),

@@ -428,4 +428,4 @@ def test_a_change_that_a_broken_note_refuses_names_the_note(memory):
     with pytest.raises(ConflictError) as refused:
         memory.call("update", {"id": kept["id"], "pinned": True})
     assert refused.value.where.startswith(f"{kept['path']}, line ")
-    assert "Mend the note" in refused.value.fix
+    assert "did not change the note" in refused.value.fix

@@ -66,7 +66,7 @@ def test_a_file_that_cannot_be_read_holds_no_other_question_up(held, broken):
     (held.settings.vault / "facts" / "c.md").write_text("<<<<<<< ours\n")
     notes = asked(held, conflict, Conflict("facts/c.md", "merge-markers"))
     assert len(notes) == 2
-    assert all("Mend the file, or delete it." in note.read_text() for note in notes)
+    assert all("Correct the file, or delete it." in note.read_text() for note in notes)
     assert asked(held, conflict) == notes
 
 
