@@ -8,11 +8,13 @@ replaced bytes; `state/runs.jsonl` has a line for each run.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from engram.core import jsonl
 from engram.core.records import Create, Edit, Move
 from engram.core.text import ulid
+from engram.errors import ConflictError, NotFoundError
 from engram.vault import disk, facts, frontmatter
 from engram.vault.undo import FileStep, UndoHistory
 
@@ -131,7 +133,11 @@ class Decision:
         self.run = ""
 
     def add(self, changes: Iterable[Change]) -> None:
-        """Record the bytes that these changes replace. Raises EngramError."""
+        """Record the bytes that these changes replace; a refused write records none."""
+        with suppress(ConflictError, NotFoundError):
+            self._add(changes)
+
+    def _add(self, changes: Iterable[Change]) -> None:
         for change in changes:
             if isinstance(change, Create):
                 new = frontmatter.emit(change.keys, change.body)
