@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core import jsonl
@@ -142,7 +143,7 @@ class Decision:
             if isinstance(change, Create):
                 new = frontmatter.emit(change.keys, change.body)
                 sha = disk.sha256(new)
-                self._steps.append(FileStep("", change.path, "", sha, len(new)))
+                self._take(FileStep("", change.path, "", sha, len(new)))
                 continue
             raw = self._run_log.vault.read(change.path)
             keys = facts.keys_to_write(change)
@@ -150,8 +151,18 @@ class Decision:
             to = change.to if isinstance(change, Move) else change.path
             was = disk.sha256(raw)
             step = FileStep(change.path, to, was, disk.sha256(new), len(new))
-            self._steps.append(step)
+            self._take(step)
             self._contents[was] = raw
+
+    def _take(self, step: FileStep) -> None:
+        """Join a step with an earlier one on the same file, unless that was refused."""
+        for place, old in enumerate(self._steps):
+            if old.after and old.after == step.before:
+                if old.now == step.was:
+                    step = replace(step, before=old.before, was=old.was)
+                self._steps[place] = step
+                return
+        self._steps.append(step)
 
     def finish(self, now: datetime) -> None:
         """Record the decision as a run, unless it changed nothing."""

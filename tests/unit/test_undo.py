@@ -390,3 +390,16 @@ def test_a_forgotten_turn_is_shown_again(memory):
     assert memory.call("recall", {"query": "boat"})["hits"]
     with pytest.raises(ConflictError, match="forgotten"):
         memory.call("undo", {"id": undone["run"]})
+
+
+# row: X8
+def test_a_decision_that_writes_a_note_twice_is_taken_back_whole(memory):
+    memory.call("observe", {"turns": [{"text": "My sister is called Anna."}]})
+    memory.call("flush", {})
+    (told,) = memory.call("recall", {"query": "sister", "kinds": ["fact"]})["hits"]
+    before = (memory.settings.vault / told["path"]).read_bytes()
+    kept = memory.call("remember", {"text": told["text"], "pinned": True})
+    assert kept["verdict"] == "confirmed"
+    assert memory.index.find(told["id"]).pinned
+    assert memory.call("undo", {})["deferred"] == {}
+    assert (memory.settings.vault / told["path"]).read_bytes() == before
