@@ -338,13 +338,14 @@ class MaintenanceLoop:
     def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002
         """Undo a run (`X6`), an import, or the undo of an import.
 
-        The id `last` stands for the latest run or import that was not undone.
+        The id `last` stands for the latest change that was not undone: a decision of
+        the user, an import, or a statement that ended others; not a scheduled run.
         """
         if id == LAST:
             imports = [log.run for log in self.imports.logs() if not log.undone]
             id = max(imports, default="")  # noqa: A001
             made = jsonl.rows(self.maintenance.snapshot.read(RUNS), newest_first=True)
-            runs = (str(row.get("id")) for row in made)
+            runs = (str(row["id"]) for row in made if row["cadence"] not in CADENCES)
             id = max(id, self.maintenance.history.first_undoable(runs))  # noqa: A001
         if found := self.imports.find(id):
             return self._undo_import(*found, dry_run=dry_run).as_json()

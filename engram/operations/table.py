@@ -881,7 +881,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "maintenance.undo",
         "POST",
         "/v1/runs/{id}/undo",
-        "Undo a run, by default the latest change. Restores its files byte for byte, except those edited since; of an import, hides what it stored. Shows each change.",
+        "Undo a run, by default the latest change that is no scheduled run. Restores its files byte for byte, except those edited since; of an import, hides what it stored. Shows each change.",
         (
             Param(
                 "id",

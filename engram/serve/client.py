@@ -456,8 +456,8 @@ class Memory:
         answer = self.call("synthesize", about=about, dry_run=dry_run)
         return typed(RunReport, answer)
 
-    def undo(self, id: str, *, dry_run: bool = False) -> RunReport:  # noqa: A002
-        """Undo a run, such as that of `merge`, byte for byte.
+    def undo(self, id: str = "last", *, dry_run: bool = False) -> RunReport:  # noqa: A002
+        """Undo a run, by default the latest change, byte for byte.
 
         >>> oak = memory.remember("The oak table is in the hall.").id
         >>> made = memory.merge(oak, memory.remember("In the hall is an oak table.").id)

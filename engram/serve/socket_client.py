@@ -381,9 +381,9 @@ def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
     operation = named(name)
     target = operation.path
     if "{id}" in target:
-        target = target.replace(
-            "{id}", quote(str(arguments.pop("id")), safe="", errors="replace")
-        )
+        default = next(one.default for one in operation.params if one.name == "id")
+        wanted = str(arguments.pop("id", default))
+        target = target.replace("{id}", quote(wanted, safe="", errors="replace"))
     if operation.method in {"POST", "PATCH"}:
         return operation.method, target, json.dumps(arguments).encode()
     return (
