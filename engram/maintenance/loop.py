@@ -345,7 +345,9 @@ class MaintenanceLoop:
             imports = [log.run for log in self.imports.logs() if not log.undone]
             id = max(imports, default="")  # noqa: A001
             made = jsonl.rows(self.maintenance.snapshot.read(RUNS), newest_first=True)
-            runs = (str(row["id"]) for row in made if row["cadence"] not in CADENCES)
+            runs = (
+                str(row.get("id")) for row in made if row.get("cadence") not in CADENCES
+            )
             id = max(id, self.maintenance.history.first_undoable(runs))  # noqa: A001
         if found := self.imports.find(id):
             return self._undo_import(*found, dry_run=dry_run).as_json()
