@@ -10,12 +10,13 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from operator import attrgetter
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle
-from engram.core.entities import name_key
+from engram.core.entities import OWNER, name_key
 from engram.core.language.words import ANY_STOP, capitalised
 from engram.core.lifecycle import STAGES
 from engram.core.personas import display_persona, sees
@@ -79,27 +80,18 @@ class FactTable:
     def about(
         self, names: EntityNames, rows: Iterable[FactRow]
     ) -> dict[str, list[FactRow]]:
-        """Return the rows about each entity, by its path; '' for unknown entities.
+        """Return the rows about each entity, by `subject_key`.
 
         A memory without `about` is about the owner. One that names a place or a thing
         is listed with it too; who is a subject only `about` says.
         """
-        own, things = names.owner(), _things(names)
-        paths: dict[str, str] = {}
+        key, things = cache(partial(subject_key, names)), _things(names)
         found: defaultdict[str, list[FactRow]] = defaultdict(list)
         for row in rows:
-            subjects = dict.fromkeys([own.path] if own and not row.about else [])
-            for name in row.about:
-                if name not in paths:
-                    entity = names.one(name)
-                    paths[name] = entity.path if entity else ""
-                subjects[paths[name]] = None
-            for word in row.names:
-                for path, told in things.get(word, ()):
-                    if told.issubset(row.names):
-                        subjects[path] = None
-            for path in subjects:
-                found[path].append(row)
+            near = (thing for word in row.names for thing in things.get(word, ()))
+            named = {path for path, told in near if told.issubset(row.names)}
+            for subject in {key(name) for name in row.about or (OWNER,)} | named:
+                found[subject].append(row)
         return found
 
     def _update(self) -> None:
@@ -122,6 +114,13 @@ class FactTable:
 
     def __iter__(self) -> Iterator[FactRow]:
         return iter(self.rows())
+
+
+def subject_key(names: EntityNames, name: str) -> str:
+    """Return the path of the entity with this name, or else the key of the name."""
+    is_own = names.is_owner(name)
+    entity = names.owner() if is_own else names.one(name)
+    return entity.path if entity else name_key(OWNER if is_own else name)
 
 
 def _things(names: EntityNames) -> dict[str, list[tuple[str, set[str]]]]:
@@ -206,9 +205,10 @@ class MemoryList:
         )
 
         rows = [row for row in self._with_status(status) if wanted.has(row)]
-        chosen = rows if about is None else self._about(about, rows)
-        if stage:
-            chosen = self._at_stage(chosen, stage)
+        if about is not None:
+            key = subject_key(self.names, about)
+            rows = self.table.about(self.names, rows).get(key, [])
+        chosen = self._at_stage(rows, stage) if stage else rows
         chosen.sort(key=attrgetter("mark"), reverse=True)
         rest = [row for row in chosen if after is None or row.mark < after]
         facts = self._facts(rest[:limit])
@@ -221,19 +221,6 @@ class MemoryList:
             "total": len(chosen),
             "next": rest[limit - 1].mark if len(rest) > limit else None,
         }
-
-    def _about(self, name: str, rows: Sequence[FactRow]) -> list[FactRow]:
-        """Return the rows about the entity with this name or alias."""
-        is_own = self.names.is_owner(name)
-        entity = self.names.owner() if is_own else self.names.one(name)
-        if entity is None:
-            key = name_key(name)
-            return [
-                row
-                for row in rows
-                if key in map(name_key, row.about) or (is_own and not row.about)
-            ]
-        return self.table.about(self.names, rows).get(entity.path, [])
 
     def _facts(self, rows: Iterable[FactRow]) -> list[Fact]:
         ids = [row.id for row in rows]

@@ -8,7 +8,6 @@ growing.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 from engram.core import trust
@@ -33,10 +32,10 @@ from engram.maintenance.passes.generated_text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.records import Fact, Page
+    from engram.core.records import Fact
     from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 PROFILE, IDENTITY = "profile.md", "IDENTITY.md"
@@ -102,23 +101,27 @@ def identity(view: PassView, now: datetime) -> list[Step]:
     """Write the standing instructions of the user to `IDENTITY.md` (`C19`).
 
     They are below the text of a user. From 8,000 characters on a model shortens them to
-    a dated list of patterns; beyond 15,000 bytes nothing is added.
+    a dated list of patterns; beyond 15,000 bytes nothing is added. A pattern is valid
+    while all its sources are active.
     """
     policy = view.policy.portraits
     page, texts = view.page(IDENTITY), GeneratedText(view, now)
-    memories = _wishes(view, now)
-    short, fresh = _covered(texts, page, memories)
-    lines = [_dated_line(view, one) for one in fresh]
+    wishes = {link_name(one.fact): one.fact for one in _wishes(view, now)}
+    had = page.blocks.get("patterns", ()) if page else ()
+    short = [one for one in had if one.sources and wishes.keys() >= set(one.sources)]
+    lines = _dated_lines(view, wishes, short)
     own = page.own if page else ""
     is_long = len(own) + sum(map(_chars, [*short, *lines])) >= policy.identity_chars
-    rewritten = _shortened(texts, short, fresh, memories) if lines and is_long else ()
-    if rewritten:
-        learned = f"Learned up to {local_date(view, memories[-1].fact.created)}"
-        short = (Line(learned), *rewritten)
-        fresh = _not_carried(memories, rewritten)
-        lines = [_dated_line(view, one) for one in fresh]
+    if lines and is_long:
+        short = _shortened(texts, wishes, short) or short
+        lines = _dated_lines(view, wishes, short)
+    if short:
+        last = max(
+            local_date(view, wishes[n].created) for one in short for n in one.sources
+        )
+        short.insert(0, Line(f"Learned up to {last}"))
     room = policy.identity_bytes - len(own.encode()) - sum(map(_bytes, short))
-    blocks = {"patterns": short, "reflections": _lines_within(lines, room)}
+    blocks = {"patterns": tuple(short), "reflections": _lines_within(lines, room)}
     if any(blocks.values()) or (page and page.blocks):
         why, title = "standing wishes of the user", "Standing instructions"
         change = BlockEdit(IDENTITY, why, blocks=blocks, title=title)
@@ -126,9 +129,23 @@ def identity(view: PassView, now: datetime) -> list[Step]:
     return texts.finish()
 
 
-def _dated_line(view: PassView, one: MemoryState) -> Line:
-    text = f"{local_date(view, one.fact.created)}: {line_of(view, one.fact).text}"
-    return Line(text, (link_name(one.fact),))
+def _fresh(wishes: Mapping[str, Fact], short: Sequence[Line]) -> list[Fact]:
+    """Return the wishes on which no pattern rests."""
+    carried = {name for one in short for name in one.sources}
+    return [fact for name, fact in wishes.items() if name not in carried]
+
+
+def _dated_lines(
+    view: PassView, wishes: Mapping[str, Fact], short: Sequence[Line]
+) -> list[Line]:
+    """Return a line with its date for each wish on which no pattern rests."""
+    return [
+        Line(
+            f"{local_date(view, fact.created)}: {line_of(view, fact).text}",
+            (link_name(fact),),
+        )
+        for fact in _fresh(wishes, short)
+    ]
 
 
 def _lines_within(lines: Sequence[Line], room: int) -> tuple[Line, ...]:
@@ -184,79 +201,37 @@ def _about_user(view: PassView, now: datetime) -> list[MemoryState]:
     ]
 
 
-def _covered(
-    texts: GeneratedText, page: Page | None, memories: Sequence[MemoryState]
-) -> tuple[tuple[Line, ...], list[MemoryState]]:
-    """Return the valid patterns of a model, and the memories not in them.
-
-    A line is valid while all its sources are active. A block that was edited has no
-    valid lines.
-    """
-    row = texts.known.get(_PATTERNS, {})
-    lines = page.blocks.get("patterns", ()) if page else ()
-    digests = {_digest(one) for one in lines if one.sources}
-    if not digests or not digests <= set(row.get("lines", ())):
-        return (), list(memories)
-    active = {link_name(one.fact) for one in memories}
-    short = tuple(one for one in lines if active.issuperset(one.sources))
-    return short, _not_carried(memories, short)
-
-
-def _not_carried(
-    memories: Sequence[MemoryState], lines: Sequence[Line]
-) -> list[MemoryState]:
-    carried = {name for one in lines for name in one.sources}
-    return [one for one in memories if link_name(one.fact) not in carried]
-
-
 def _shortened(
-    texts: GeneratedText,
-    short: Sequence[Line],
-    fresh: Sequence[MemoryState],
-    memories: Sequence[MemoryState],
-) -> tuple[Line, ...]:
-    """Return the patterns and the fresh wishes as shortened by a model.
+    texts: GeneratedText, wishes: Mapping[str, Fact], short: Sequence[Line]
+) -> list[Line]:
+    """Return the patterns and the other wishes as shortened by a model.
 
-    The result is () if there is no answer. The material is recorded. A model is asked
-    once in a run, and again only with new material.
+    The result is empty if there is no answer. A model is asked once in a run, and again
+    only with new material, which is recorded.
     """
     view, row = texts.view, texts.known.get(_PATTERNS, {})
-    names = {link_name(one.fact) for one in memories}
-    statements = [
-        *(one for one in short if one.sources),
-        *(line_of(view, one.fact) for one in fresh),
-    ]
-    rewritten = any(_digest(one) in row.get("lines", ()) for one in statements)
-    if row.get("at") == texts.now.isoformat() or (
-        rewritten and names <= set(row.get("sources", ()))
-    ):
-        return ()
-    dates = {
-        link_name(one.fact): local_date(view, one.fact.created) for one in memories
-    }
+    known = short and wishes.keys() <= set(row.get("sources", ()))
+    if known or row.get("at") == texts.now.isoformat():
+        return []
+    lines = [*short, *(line_of(view, fact) for fact in _fresh(wishes, short))]
     facts: list[dict[str, Any]] = [
-        {"n": n, "date": max(dates.get(name, "") for name in one.sources)}
-        | {"text": one.text}
-        for n, one in enumerate(statements, 1)
+        {
+            "n": n,
+            "date": max(local_date(view, wishes[name].created) for name in one.sources),
+            "text": one.text,
+        }
+        for n, one in enumerate(lines, 1)
     ]
     ask = question_of("patterns", {"facts": facts}, f"{IDENTITY} is too long")
     answer = view.answers.get(ask.key)
     if answer is None:
         texts.steps.append(ask)
-        return ()
-    lines = sentences(answer, [one.sources for one in statements])
-    if lines:
-        texts.known[_PATTERNS] = {
-            "at": texts.now.isoformat(),
-            "lines": sorted(map(_digest, lines)),
-            "sources": sorted(names),
-        }
-    return lines
-
-
-def _digest(one: Line) -> str:
-    """Return a digest of a line and its sources (8 hex digits)."""
-    return hashlib.sha256("\n".join((one.text, *one.sources)).encode()).hexdigest()[:8]
+        return []
+    found = sentences(answer, [one.sources for one in lines])
+    if found:
+        at = texts.now.isoformat()
+        texts.known[_PATTERNS] = {"at": at, "sources": sorted(wishes)}
+    return list(found)
 
 
 def _chars(one: Line) -> int:
