@@ -97,9 +97,10 @@ def standing_attribute(text: str, name: str = "") -> str:
     The result is the `lasts` of `name`, the attribute of its note. Without one it
     follows from words that name a standing attribute, or from the rule table.
     """
-    lasts = attribute(name).lasts or standing_by_words(text)
+    if lasts := attribute(name).lasts or standing_by_words(text):
+        return lasts
     given = (attribute(state.attribute).lasts for state in states(text))
-    return lasts or next(filter(None, given), "")
+    return next(filter(None, given), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,5 +207,5 @@ def test_each_change_of_the_contributors_page_needs_three_files_that_exist():
         for files in named
         if not 1 <= len(files) <= 3 or not all((ROOT / name).exists() for name in files)
     ]
-    assert len(named) == 7
+    assert len(named) == 8
     assert not offenders
