@@ -166,11 +166,14 @@ def test_the_profile_shows_attribute_and_value_as_the_notes_give_them(keeping):
         keeping, "The user's dog is 5.", "The user likes tea.", "The user loves tea."
     )
     of_the_user(keeping, "The user hates rain.")
+    plant(keeping, "Eva is the user's sister.", kind="note", category="relationship")
+    plant(keeping, "Eva lives in Porto.", kind="note")
     consolidate(keeping)
     assert sorted(told_of_user(keeping)) == [
         "The user hates rain.",
         "dog age 5",
         "home Graz",
+        "kin sister Eva",
         "like tea",
     ]
     whole(keeping)

@@ -162,17 +162,17 @@ def _lines_within(lines: Sequence[Line], room: int) -> tuple[Line, ...]:
 def _of_profile(view: PassView, now: datetime) -> list[MemoryState]:
     """Return the lasting memories about the user that hold now, best first (`C15`).
 
-    Standing wishes to the assistant are left out.
+    What gives an attribute of the user counts whatever it links to, such as the name of
+    a sister. Standing wishes to the assistant are left out.
     """
     attribute_of = attributes(view)
     ranks = {name: rank for rank, name in enumerate(SHARES)}
     ordered = []
-    for one in _about_user(view, now):
-        category = category_of(one.fact.category)
-        if not category.profile:
+    for one in _lasting(view, now):
+        category, attribute = category_of(one.fact.category), attribute_of(one.fact)
+        if attribute == WISH or not category.profile:
             continue
-        attribute = attribute_of(one.fact)
-        if attribute == WISH or (category.corrects and not attribute):
+        if not attribute and (category.corrects or not is_about_owner(view, one.fact)):
             continue
         rank = ranks.get(attribute, len(ranks))
         ordered.append(((not one.fact.pinned, rank, *by_weight(one)), one))
@@ -186,18 +186,18 @@ def _wishes(view: PassView, now: datetime) -> list[MemoryState]:
     """
     return [
         one
-        for one in _about_user(view, now)
-        if is_standing_wish(one.fact.text) and view.reader.said_by(one.fact) == "user"
+        for one in _lasting(view, now)
+        if is_about_owner(view, one.fact)
+        and is_standing_wish(one.fact.text)
+        and view.reader.said_by(one.fact) == "user"
     ]
 
 
-def _about_user(view: PassView, now: datetime) -> list[MemoryState]:
+def _lasting(view: PassView, now: datetime) -> list[MemoryState]:
     return [
         one
         for one in public_memories(view, now)
-        if one.fact.kind == "note"
-        and not category_of(one.fact.category).promise
-        and is_about_owner(view, one.fact)
+        if one.fact.kind == "note" and not category_of(one.fact.category).promise
     ]
 
 
