@@ -114,6 +114,7 @@ _ROWS = (
     _row("schedule", "single thing", sure=False),
     _row("figure", "single replaced thing", sure=False),
     _row("detail", "single replaced", sure=False),
+    _row("wish", about="wish", mortal=False, slot=False),
     _row("promise", sure=False, **_AHEAD),
     _row("duty", sure=False, **_AHEAD),
     _row("reminder", **_AHEAD),

@@ -134,9 +134,7 @@ def attribute_of(fact: Fact, owner: Owner, slots: Sequence[Slot] | None = None) 
 
 def heading_of(slot: Slot) -> str:
     """Return the heading of a slot in the profile, '' if it is over or has none."""
-    if slot.over:
-        return ""
-    return WISH if slot.attribute == WISH else attribute(slot.attribute).about
+    return "" if slot.over else attribute(slot.attribute).about
 
 
 def by_worth(fact: Fact) -> tuple[object, ...]:

@@ -198,13 +198,14 @@ class MemoryList:
         if stage:
             _check_choice("stage", stage, STAGES)
         asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
-        wanted = _Filter(
-            asks,
-            category,
-            requests.span(since, until, self.settings.zone, self.clock()),
-        )
-
-        rows = [row for row in self._with_status(status) if wanted.has(row)]
+        span = requests.span(since, until, self.settings.zone, self.clock())
+        rows = [
+            row
+            for row in self._with_status(status)
+            if sees(asks, row.persona)
+            and category in {None, row.category}
+            and span.has(row.created)
+        ]
         if about is not None:
             key = subject_key(self.names, about)
             rows = self.table.about(self.names, rows).get(key, [])
@@ -271,26 +272,6 @@ class MemoryList:
                 for name, when in times.items()
             },
         }
-
-
-@dataclass(frozen=True, slots=True)
-class _Filter:
-    """The conditions of a list; None for no condition.
-
-    `persona` is the persona that asks, `span` that of the creation.
-    """
-
-    persona: str | None
-    category: str | None
-    span: requests.AskedSpan
-
-    def has(self, row: FactRow) -> bool:
-        """Return whether a memory is visible and meets the conditions."""
-        return (
-            sees(self.persona, row.persona)
-            and self.category in {None, row.category}
-            and self.span.has(row.created)
-        )
 
 
 def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
