@@ -148,9 +148,12 @@ def standing_by_words(text: str) -> str:
 @cache
 def _words() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return the words of each standing attribute in all languages."""
-    listed: dict[str, list[str]] = {}
+    listed: dict[str, tuple[list[str], list[str]]] = {}
     for code, rows in languages.section("standing").items():
-        start = "" if code in languages.unspaced() else r"(?<!\w)"
         for name, words in rows.items():
-            listed.setdefault(name, []).append(f"{start}(?:{words})")
-    return tuple((name, re.compile("|".join(rows))) for name, rows in listed.items())
+            spaced = code not in languages.unspaced()
+            listed.setdefault(name, ([], []))[spaced].append(words)
+    return tuple(
+        (name, re.compile("|".join([rf"\b(?:{'|'.join(spaced)})", *signs])))
+        for name, (signs, spaced) in listed.items()
+    )
