@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from engram.core import changes, todos
+from engram.core.attributes import attribute
 from engram.core.categories import category_of
 from engram.core.text import content_hash, is_ulid
 
@@ -126,7 +127,8 @@ class Statement:
 
     `words` are the words of its turn, `states` what they state. `source` is the class of
     its source (`trust.source_class`); `by_user` is true if the user made it, `judged` if a model may compare it with known facts, `doubtful` if the
-    words only imply it, `ends` if it only reports an end; with a `correction`, the reason, the user corrects a value. `remaining` is the number of facts that the batch may still end.
+    words only imply it, `ends` if it only reports an
+    end, `plans` if it only plans something; with a `correction`, the reason, the user corrects a value. `remaining` is the number of facts that the batch may still end.
     The rest are the results of cheap checks, in their order: filed before (with the fact
     that it met), trivial, `repeated` in the same words, without a quotation, `refused`,
     `contained` for review.
@@ -142,6 +144,7 @@ class Statement:
     judged: bool = False
     doubtful: bool = False
     ends: bool = False
+    plans: bool = False
     remaining: int = 5
     filed: bool = False
     met: str = ""
@@ -442,19 +445,28 @@ def _by_states(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
     """Yield the facts whose state a statement ends, now or on a later day (`A7`)."""
     by_id = {one.fact.id: one for one in known}
     stated = [(one.fact, one.states) for one in known if one.states]
-    for planned in (False, True):
-        states = [one for one in new.states if one.planned is planned]
-        begins = _later_day(new, states[0]) if planned and states else None
-        if begins is None and planned:
-            continue
-        for end in changes.ended_facts(states, new.said_at, stated):
-            yield _Claim(by_id[end.fact.id], end.why, "states", end.is_unclear, begins)
+    begins = {one: _begins(new, one) for one in new.states}
+    for day in sorted({*begins.values()}):
+        states = [one for one in new.states if begins[one] == day]
+        later = day if day > new.said_at else None
+        if day != changes.NEVER:
+            for end in changes.ended_facts(states, new.said_at, stated):
+                one = by_id[end.fact.id]
+                yield _Claim(one, end.why, "states", end.is_unclear, later)
 
 
-def _later_day(new: Statement, planned: State) -> datetime | None:
-    """Return the day on which a planned state begins, None if the words give none."""
-    day = new.fact.valid_from or changes.state_time(planned, new.said_at)
-    return None if day == changes.NEVER else day
+def _begins(new: Statement, state: State) -> datetime:
+    """Return when a state begins: now, or on the later day that the words give.
+
+    The day of an appointment is a value, not a beginning. A plan without a day never
+    begins.
+    """
+    day = new.fact.valid_from or new.said_at
+    if state.planned:
+        day = new.fact.valid_from or changes.state_time(state, new.said_at)
+    elif attribute(state.attribute).thing:
+        day = new.said_at
+    return max(day, new.said_at)
 
 
 def _by_rivals(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
@@ -542,8 +554,8 @@ def _refusal(new: Statement, claim: _Claim, begins: datetime | None) -> str:
         return NEWER_KNOWN
     if claim.by != "link":
         return ""
-    plans = category_of(new.fact.category).promise and begins is None
-    if plans and not promise:
+    plans = new.plans or category_of(new.fact.category).promise
+    if plans and begins is None and not promise:
         return "a planned change without a day ends nothing yet"
     if new.doubtful:
         return "in doubt"

@@ -54,7 +54,8 @@ class Said:
     text that the user only passes on does not count as the user's. `opinion` is the
     relation to a known fact that a model reported, and the id of that fact. `links` are
     the known facts that the model named when it extracted the statement. `corrects` is
-    the known fact whose value the user corrects with the statement, and the reason.
+    the known fact whose value the user corrects with the statement, and the reason;
+    `sort` is that of the candidate.
     """
 
     turn: Turn
@@ -63,6 +64,7 @@ class Said:
     opinion: tuple[str, str] | None = None
     links: FactLinks | None = None
     corrects: EndedFact | None = None
+    sort: str = ""
 
 
 def candidate_fact(

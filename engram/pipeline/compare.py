@@ -154,13 +154,10 @@ class Comparison:
             fact.id, active, fact.created or plan.now, self.settings.policy.links
         )
 
-    def states_of(self, fact: Fact, *words: str) -> tuple[State, ...]:
-        """Return what a fact states, by its text, other `words` and its own slot (X31)."""
-        found = self.states.states_of(fact.text, *words)
+    def states_of(self, fact: Fact) -> tuple[State, ...]:
+        """Return what a fact states by its words, else its own slot (X31)."""
         own = changes.state_in_slot(fact, self.states.name_words())
-        if own is None or own.attribute in {one.attribute for one in found}:
-            return found
-        return (*found, own)
+        return self.states.states_of(fact.text) or ((own,) if own else ())
 
     def in_slots(
         self, fact: Fact, states: Sequence[State], persona: str | None, plan: WritePlan

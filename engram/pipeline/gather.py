@@ -65,15 +65,23 @@ class Gatherer:
             correction=said.corrects.why if said.corrects else "",
             judged=settings.model is not None,
             doubtful=by_user and fact.confidence < policy.extraction.implied,
+            plans=said.sort == "plan",
             remaining=policy.ladder.supersessions - self.plan.ended,
         )
 
     def _states(self, fact: Fact, said: Said) -> tuple[State, ...]:
-        """Return the states that a statement expresses, in its own or quoted words."""
-        if not self.comparison.states.is_of_owner(said.attributed):
-            return self.comparison.states_of(fact)
-        stated = self.comparison.states_of(fact, said.quote)
-        return in_context(stated, said.turn.text, said.quote)
+        """Return the states that a statement expresses, in its own or quoted words.
+
+        Its own slot counts if it plans the value for a later day: a model names the
+        slot of what is past too.
+        """
+        search = self.comparison.states
+        stated = search.states_of(fact.text)
+        if search.is_of_owner(said.attributed):
+            stated = search.states_of(fact.text, said.quote)
+            stated = in_context(stated, said.turn.text, said.quote)
+        own = changes.state_in_slot(fact, search.name_words())
+        return (*stated, own) if own and own.planned and not stated else stated
 
     # -- the known facts ---------------------------------------------------------------
 

@@ -1,22 +1,22 @@
 """The known facts that a model is given with a batch of turns (rows A7, A9; model §3).
 
 "Guess where I'm writing from: Hamburg!" shares no word with "Jonas lives in Leipzig",
-so similarity alone does not find the facts that a batch may change. Candidates are the
-facts that state the same attributes, facts about the user's circumstances in life and
-about named entities, and the facts nearest by words and vectors to each sentence of the
-user and to the turns just before: "he died last night" may be about the dog of the turn
-before.
+so similarity alone does not find the facts that a batch may change. Always given are the
+health of the household and the open promises. Then come the facts that state the same
+attributes, facts about the user's circumstances in life and about named entities, and
+the facts nearest by words and vectors to each sentence of the user and to the turns just
+before: "he died last night" may be about the dog of the turn before. None is left out
+for its kind: a booking can change like a taste.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from engram.core import ranking
-from engram.core.categories import category_of
-from engram.core.decide import is_event
+from engram.core import ranking, todos
 from engram.core.language.sentences import MASK, plain, sentences
 from engram.core.language.words import STOP, words
 from engram.core.lifecycle import hidden_reason
@@ -26,14 +26,15 @@ from engram.index.hiding import is_sensitive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from datetime import datetime
 
     from engram.core.entities import EntityNames
     from engram.core.records import Turn
     from engram.pipeline.compare import Comparison
 
-STANDING = ("home", "employer", "job", "partner", "diet", "study")
+STANDING = ("home", "employer", "job", "partner", "study")
 """Attributes of the user whose facts are given with any turns."""
+HEALTH = ("allergy", "health", "medication", "diet")
+"""Attributes of anybody whose facts are given before all others."""
 OF_EACH = 2
 """Number of facts for each of these attributes."""
 NEAREST = 5
@@ -65,7 +66,8 @@ class KnownFacts:
         """Return the facts that the user's words may change, the most likely first.
 
         They are active facts that the persona of the turns sees, without highly
-        sensitive ones. `before` are the turns just before; `embed` makes vectors.
+        sensitive ones: the nearest, then half as many open promises and facts about the
+        household's health. `before` are the turns just before; `embed` makes vectors.
         """
         most = self.policy.extraction.known
         own = [turn for turn in turns if turn.role == "user"]
@@ -81,21 +83,30 @@ class KnownFacts:
         by_single_word = self._by_single_words(statements, now, where)
         searches = [
             self._by_state(statements, where)[: most // 2],
-            self._standing(where),
+            self._standing(STANDING, where),
             *self._by_vectors(statements, where, embed),
             *(by_words[part::SHARE] for part in range(SHARE)),
             self._by_subject(turns, now, where),
             *(by_single_word[part::SHARE] for part in range(SHARE)),
             self._by_sentences(_sentences(before)[-most // 2 :], now, where),
-            [one for one in by_reply if category_of(one.category).promise],
+            by_reply,
         ]
-        found: dict[str, Fact] = {}
-        for fact in filter(None, chain.from_iterable(zip_longest(*searches))):
-            hidden = hidden_reason(fact, now) or is_sensitive(fact)
-            if not hidden and not fact.done:
-                found.setdefault(fact.id, fact)
-        # An event cannot end, so events come last.
-        return tuple(sorted(found.values(), key=is_event)[:most])
+        always = self._standing(HEALTH, where)
+        always += self._promises(by_words, where)
+        nearest = chain.from_iterable(zip_longest(*searches))
+        found = self._shown(nearest, now)[:most]
+        further = [one for one in self._shown(always, now) if one not in found]
+        return (*found, *further[: most // 2])
+
+    @staticmethod
+    def _shown(facts: Iterable[Fact | None], now: datetime) -> list[Fact]:
+        """Return the facts that hold and that a model may see, each once."""
+        found = {fact.id: fact for fact in facts if fact}
+        return [
+            fact
+            for fact in found.values()
+            if not (fact.done or hidden_reason(fact, now) or is_sensitive(fact))
+        ]
 
     def names(
         self, facts: Iterable[Fact], turns: Iterable[Turn]
@@ -143,12 +154,29 @@ class KnownFacts:
         states = self.comparison.states.states_of(*texts)
         return self.comparison.states.near(states, ("active",), where.persona)
 
-    def _standing(self, where: SearchFilter) -> list[Fact]:
-        """Return the facts about the user's home, work, partner and so on."""
-        found: list[Fact] = []
-        for attribute in STANDING:
-            found += self.comparison.states.standing(attribute, where.persona)[:OF_EACH]
-        return found
+    def _standing(self, attributes: Sequence[str], where: SearchFilter) -> list[Fact]:
+        """Return the facts that give these attributes, the user's first."""
+        search = self.comparison.states
+        found = (search.standing(one, where.persona)[:OF_EACH] for one in attributes)
+        return [fact for facts in found for fact in facts]
+
+    def _promises(self, near: Sequence[Fact], where: SearchFilter) -> list[Fact]:
+        """Return the open promises: those near the words first, then by their days."""
+        is_open = [
+            one
+            for one in self.index.catalog.promises()
+            if todos.is_open(one) and one.persona in {None, where.persona or None}
+        ]
+        places = {fact.id: place for place, fact in enumerate(near)}
+        last = datetime.max.replace(tzinfo=UTC)
+        return sorted(
+            is_open,
+            key=lambda one: (
+                places.get(one.id, len(places)),
+                todos.due_at(one) or last,
+                one.id,
+            ),
+        )
 
     def _by_sentences(
         self, texts: Iterable[str], when: datetime, where: SearchFilter

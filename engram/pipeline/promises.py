@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.core import todos
+from engram.core import ranking, todos
+from engram.core.categories import category_of
 from engram.core.language.promises import only_says_done, reports
 from engram.core.language.role_play import played
 from engram.core.records import Edit, Fact, FiledTurn
+from engram.index.filters import SearchFilter
 from engram.pipeline.write import action_row
 from engram.vault import reviews, sessions
 from engram.vault.formats import time_text
@@ -21,10 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from engram.core.records import Turn
     from engram.core.todos import Settlement
     from engram.pipeline.write import NoteWriter
 
 RULE = "rule"
+NEAREST = 5
+"""Number of plans that words may call off."""
 
 
 class PromiseSettler:
@@ -60,13 +65,33 @@ class PromiseSettler:
     def _open_at(self, turn: FiledTurn) -> list[Fact]:
         """Return the open promises that were made before a turn and that it may settle."""
         own = turn.turn
+        promises = self.index.catalog.promises()
+        is_waiting = [
+            one for one in promises if todos.is_open(one) or todos.ran_out(one)
+        ]
         return [
             fact
-            for fact in self.index.catalog.promises()
-            if (todos.is_open(fact) or todos.ran_out(fact))
-            and own.private_to in {None, fact.persona}
+            for fact in (*is_waiting, *self._announced(own))
+            if own.private_to in {None, fact.persona}
             and (fact.created is None or fact.created <= own.occurred_at)
             and turn.key not in {fact.source, *fact.also}
+        ]
+
+    def _announced(self, turn: Turn) -> list[Fact]:
+        """Return the plans near the words that will end a known fact (`A7`)."""
+        at = turn.occurred_at
+        where = SearchFilter(("fact",), ("active",), turn.private_to)
+        asked = ranking.parse_question(turn.text, at)
+        hits = self.index.lexical.search(asked, where, NEAREST).hits
+        near = self.index.units([hit.key for hit in hits]).values()
+        return [
+            fact
+            for fact in near
+            if isinstance(fact, Fact)
+            and fact.supersedes
+            and fact.valid_from
+            and fact.valid_from > at
+            and not category_of(fact.category).promise
         ]
 
     def _was_reopened(self, fact: Fact, turn: FiledTurn) -> bool:
@@ -106,7 +131,7 @@ class PromiseSettler:
         done = time_text(turn.turn.occurred_at, self.zone)
         self.note_writer.write(
             [
-                Edit(fact.path, fact.sha, todos.settled_keys(fact, tag, done, why), why)
+                Edit(fact.path, fact.sha, _keys(fact, tag, done, why), why)
                 for fact in promises
             ],
             [
@@ -140,6 +165,13 @@ class PromiseSettler:
         if not decided and not self.index.scanner.exists(note.path):
             row = action_row(now, "ask", turn.key, note.why, RULE) | {"turn": turn.key}
             self.note_writer.write([note], [row])
+
+
+def _keys(fact: Fact, tag: str, done: str, why: str) -> dict[str, object]:
+    """Return the keys of a settled promise, or of a plan that is called off."""
+    if category_of(fact.category).promise or tag != todos.EXPIRED:
+        return todos.settled_keys(fact, tag, done, why)
+    return {"status": "invalidated", "end_reason": why, "valid_until": done}
 
 
 def _order(filed: FiledTurn) -> tuple[datetime, str, int, str]:

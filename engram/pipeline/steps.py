@@ -107,7 +107,8 @@ class CandidateSteps:
         attributed = trust.turn_as_evidence(filed.turn, quote)
         fact = self._fact(extraction, candidate, filed, attributed, ordinal, plan.now)
         opinion = extraction.opinions.get(fact.text)
-        said = Said(filed.turn, quote, attributed, opinion, candidate.links, corrects)
+        links, sort = candidate.links, candidate.sort
+        said = Said(filed.turn, quote, attributed, opinion, links, corrects, sort)
         earlier = self.note_writer.vault.actions_of(fact.id) if batch.attempts else []
 
         evidence = replace(filed, turn=attributed)

@@ -164,6 +164,20 @@ def test_what_a_turn_may_change_is_shown(talking, running, known, words):
     assert known in numbers(running.asked[0])
 
 
+# row: A9
+def test_a_booking_the_promises_and_the_health_are_shown_among_many(talking, running):
+    """Whatever the words are about; no kind of memory is left out."""
+    memory = talking()
+    cashews = "The user's son Theo is allergic to cashews."
+    owed, booked = "Jonas will pay Dale 1,500 euros.", "Jonas booked a room in Oaxaca."
+    tell(memory, *(f"Jonas painted room {number} of Casa Luz." for number in range(30)))
+    tell(memory, cashews)
+    tell(memory, owed, category="commitment")
+    tell(memory, booked, category="moment", turn="We booked a room in Oaxaca.")
+    said(memory, running, "Casa Luz in Oaxaca cancelled our room, all of Casa Luz.")
+    assert {cashews, owed, booked} <= set(numbers(running.asked[0]))
+
+
 # row: E14
 def test_what_is_private_to_another_persona_is_not_shown(talking, running):
     """Nor what is over."""

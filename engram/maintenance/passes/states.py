@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from engram.core import changes
+from engram.core import changes, todos
+from engram.core.categories import PLAIN, category_of
 from engram.core.decide import is_called_off, is_event, is_scheduled
 from engram.core.language.states import states
 from engram.core.records import Edit
@@ -99,7 +100,17 @@ def _announced(view: PassView, now: datetime) -> Iterator[Step]:
             yield Edit(fact.path, fact.sha, keys, CALLED_OFF)
         elif day <= now:
             keys = {"status": "superseded", "end_reason": ANNOUNCED}
-            yield Edit(fact.path, fact.sha, keys, ANNOUNCED)
+            begun = (_begun(plan.fact) for plan in plans if plan and not plan.kept)
+            edits = [edit for edit in begun if edit]
+            yield ChangeGroup((*edits, Edit(fact.path, fact.sha, keys, ANNOUNCED)))
+
+
+def _begun(plan: Fact) -> Edit | None:
+    """Return the change by which a plan becomes the state that it planned."""
+    if not (plan.attribute and category_of(plan.category).promise):
+        return None
+    keys = {**todos.reopened_keys(plan), "category": PLAIN, "event_end": None}
+    return Edit(plan.path, plan.sha, keys, ANNOUNCED)
 
 
 def _effective_states(

@@ -1,0 +1,146 @@
+"""A change that is announced for a day happens on that day, unless it is called off."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from engram.config import ModelSettings
+from tests.fakes.batches import by_text, held_back, rows, tell
+from tests.unit.test_known_facts import said
+
+GRAZ, LISBON = "The user lives in Graz.", "The user is moving to Lisbon on 3 May."
+PLANNED = "The user is moving to Lisbon on 3 May (2026-05-03)."
+SAID = "I'm moving to Lisbon on 3 May, by the way, I never told you."
+PLAN = {"category": "commitment", "sort": "plan", "when_words": "on 3 May"}
+SLOT = {"about": ["The user", "Lisbon"], "attribute": "home", "value": "Lisbon"}
+MAY = {"when": "2026-05-03"}
+
+
+@pytest.fixture
+def spring(clock):
+    """The clock on a day of April."""
+    clock.now = datetime.fromisoformat("2026-04-10T10:00:00+02:00")
+    return clock
+
+
+@pytest.fixture
+def planned(opened, running, spring):
+    """A memory that knows a home, and to which a model reads an announced move."""
+    running.script()
+    running.script_embeddings()
+
+    def start(links, **changes):
+        memory = held_back(opened(model=ModelSettings("m", running.url)))
+        tell(memory, GRAZ)
+        spring.advance(hours=20)
+        said(memory, running, SAID, (LISBON, links, PLAN | MAY | changes))
+        return memory
+
+    return start
+
+
+def night(memory):
+    memory.call("consolidate", {"cadence": "nightly"})
+
+
+def homes(memory):
+    hits = memory.call("recall", {"query": "Where does the user live? Graz, Lisbon"})
+    return {hit["text"] for hit in hits["hits"] if hit["kind"] == "fact"} & {GRAZ}
+
+
+def on(memory, clock, day):
+    clock.now = datetime.fromisoformat(f"2026-{day}T12:00:00+02:00")
+    return homes(memory) == {GRAZ}
+
+
+# row: A7
+# row: X14
+@pytest.mark.parametrize(
+    ("links", "slot"), [({"replaces": [GRAZ]}, {}), ({"ends": [GRAZ]}, {}), ({}, SLOT)]
+)
+def test_a_move_that_a_model_reads_happens_on_its_day(planned, spring, links, slot):
+    """By its link or by the slot alone; without a night, and the night closes it."""
+    memory = planned(links, **slot)
+    old = by_text(memory, GRAZ)
+    new = by_text(memory, PLANNED)
+    assert (old.status, old.superseded_by) == ("active", (new.id,))
+    assert [on(memory, spring, day) for day in ("04-20", "05-02", "05-04")] == [
+        True,
+        True,
+        False,
+    ]
+    night(memory)
+    assert by_text(memory, GRAZ).status == "superseded"
+    if slot:
+        assert by_text(memory, new.text).category == "fact"
+
+
+# row: C33
+@pytest.mark.parametrize("words", ["The landlord there has changed his mind about us."])
+def test_a_move_that_is_called_off_does_not_happen(planned, running, spring, words):
+    """At once, by a model's word; no night is needed."""
+    memory = planned({"replaces": [GRAZ]})
+    said(memory, running, words, ended=[(PLANNED, words)])
+    old = by_text(memory, GRAZ)
+    assert (old.superseded_by, old.valid_until) == ((), None)
+    assert on(memory, spring, "05-04")
+
+
+# row: C33
+def test_a_move_to_another_day_moves_the_end(planned, running, spring):
+    """The new plan takes the place of the old one."""
+    memory = planned({"replaces": [GRAZ]})
+    later = "The user moves to Lisbon on 10 May."
+    words = "The truck is not free, so we take the 10 May for it."
+    when = PLAN | {"when_words": "10 May", "when": "2026-05-10"}
+    said(memory, running, words, (later, {"replaces": [PLANNED]}, when))
+    assert [on(memory, spring, day) for day in ("05-04", "05-11")] == [True, False]
+
+
+RULES = [
+    ("I live in Graz.", "I'm moving to Lisbon on 3 May.", GRAZ, "05-03"),
+    ("I live in Graz.", "From 1 May I live in Lisbon.", GRAZ, "05-01"),
+    ("I work at Acme.", "I'm leaving Acme on 30 April.", "The user works at Acme.", "04-30"),
+    ("I work at Acme.", "I start at Bosch on 3 May.", "The user works at Acme.", "05-03"),
+    ("Ich wohne in Graz.", "Am 3. Mai ziehe ich nach Lissabon.", "Die Person wohnt in Graz.", "05-03"),
+    ("I take 20 mg of citalopram.", "From 1 May I take 40 mg of citalopram.", "The user takes 20 mg of citalopram.", "05-01"),
+]  # fmt: skip
+
+
+def listen(memory, clock, *told, **time):
+    for text in told:
+        clock.advance(**time or {"hours": 20})
+        turn = {"text": text, "session": "s"}
+        memory.call("observe", {"turns": [turn]})
+        memory.call("flush", {})
+
+
+# row: A7
+@pytest.mark.parametrize(("before", "plan", "old", "day"), RULES)
+def test_a_change_that_rules_read_happens_on_its_day(
+    memory, spring, before, plan, old, day
+):
+    """It is in the log with its reason, and its undo keeps the plan."""
+    listen(memory, spring, before, plan)
+    fact = by_text(memory, old)
+    assert fact.status == "active"
+    assert f"{fact.valid_until.astimezone(memory.settings.zone):%m-%d}" == day
+    (row,) = [row for row in rows(memory) if row["action"] == "schedule"]
+    assert (row["memory"], "rule" in row["reason"]) == (fact.id, True)
+    memory.call("undo", {"id": row["run"]})
+    assert by_text(memory, old).valid_until is None
+
+
+# row: A26
+# row: E16
+@pytest.mark.parametrize("words", ["The move to Lisbon is off.", "Scratch that."])
+def test_the_words_of_the_user_call_a_plan_off(memory, spring, words):
+    """The night lets the old state go on."""
+    listen(memory, spring, "I live in Graz.", "I'm moving to Lisbon on 3 May.")
+    listen(memory, spring, words, minutes=2)
+    night(memory)
+    old = by_text(memory, GRAZ)
+    assert (old.status, old.superseded_by, old.valid_until) == ("active", (), None)
+    assert on(memory, spring, "05-20")
