@@ -76,22 +76,6 @@ def hits(sim, question, **limits):
             "Nicht Dienstag, sondern Mittwoch.",
             "Die Probe ist am Mittwoch (2027-01-13).",
         ),
-        (
-            "Le concert est mercredi.",
-            "C'est mardi, pas mercredi.",
-            "Le concert est mardi (2027-01-12).",
-        ),
-        (
-            "El concierto es el miércoles.",
-            "Es el martes, no el miércoles.",
-            "El concierto es el martes (2027-01-12).",
-        ),
-        (
-            "発表会は水曜日です。",
-            "水曜日じゃなくて火曜日です。",
-            "発表会は火曜日 (2027-01-12)です。",
-        ),
-        ("演出在周三。", "不是周三，是周二。", "演出在周二。"),
     ],
 )
 def test_the_right_value_takes_the_place_of_the_wrong_one(

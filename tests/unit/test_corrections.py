@@ -27,20 +27,6 @@ Die Probe ist nicht am Dienstag, sondern am Mittwoch. | Mittwoch | Dienstag
 Nein, es ist Dienstag, nicht Mittwoch. | Dienstag | Mittwoch
 Ich meinte Lissabon, nicht Porto. | Lissabon | Porto
 Sorry, um 16 Uhr, nicht um 15 Uhr. | 16 Uhr | 15 Uhr
-C'est mardi, pas mercredi. | mardi | mercredi
-Non, c’est le 14, pas le 12. | 14 | 12
-Je voulais dire Lisbonne, pas Porto. | Lisbonne | Porto
-Ce n'est pas mercredi mais mardi. | mardi | mercredi
-Es el martes, no el miércoles. | martes | miércoles
-No es el miércoles, sino el martes. | martes | miércoles
-Perdón, quise decir Lisboa, no Oporto. | Lisboa | Oporto
-Me refería a Lisboa, no a Oporto. | Lisboa | Oporto
-水曜日じゃなくて火曜日です。 | 火曜日 | 水曜日
-発表会は水曜日ではなく火曜日です。 | 火曜日 | 水曜日
-すみません、12日じゃなくて14日でした。 | 14日 | 12日
-不是周三，是周二。 | 周二 | 周三
-演出是周二，不是周三。 | 周二 | 周三
-我说的是里斯本，不是波尔图。 | 里斯本 | 波尔图
 """
 
 NOT_SAID = """
@@ -63,16 +49,6 @@ I'm not sure.
 Ich mag Tee, nicht Kaffee.
 Vielleicht nicht Dienstag, sondern Mittwoch.
 Ist es nicht am Dienstag, sondern am Mittwoch?
-J'aime le thé, pas le café.
-C'est mardi, pas mercredi ?
-Peut-être que c'est mardi, pas mercredi.
-Me gusta el té, no el café.
-¿Es el martes, no el miércoles?
-水曜日じゃなくて火曜日ですか？
-紅茶が好きです。
-也许不是周三，是周二。
-不是周三，是周二吗？
-我喜欢茶，不喜欢咖啡。
 """
 
 
@@ -93,13 +69,6 @@ def test_no_taste_doubt_question_or_quotation_changes_a_sentence(text):
         "I like coffee.",
         "I live in Porto.",
         "Die Probe ist am Dienstag.",
-        "Le concert est mercredi.",
-        "J'aime le café.",
-        "Me gusta el café.",
-        "El concierto es el miércoles.",
-        "発表会は水曜日です。",
-        "演出是周三。",
-        "我喜欢咖啡。",
     )
     for found in corrections(text):
         assert [corrected(one, found) for one in earlier] == [""] * len(earlier)
@@ -115,10 +84,6 @@ It's tea, not coffee. | I drink coffee in the morning. |
 It's Tuesday, not Wednesday. | On Wednesday I swim and every Wednesday I run. |
 It's Tuesday, not Wednesday. | Is the recital on Wednesday? |
 Nicht Dienstag, sondern Mittwoch. | Die Probe ist am Dienstag. | Die Probe ist am Mittwoch.
-C'est mardi, pas mercredi. | Le concert est mercredi. | Le concert est mardi.
-Es el martes, no el miércoles. | El concierto es el miércoles. | El concierto es el martes.
-水曜日じゃなくて火曜日です。 | 発表会は水曜日です。 | 発表会は火曜日です。
-不是周三，是周二。 | 演出在周三。 | 演出在周二。
 """
 
 
@@ -143,16 +108,6 @@ def test_an_earlier_sentence_gets_the_right_value_only_where_it_is_certain(line)
             "Unsere neue Chefin heißt Frau Lang.",
             "Nein, sorry, sie heißt Frau Lange.",
             "Unsere neue Chefin heißt Frau Lange.",
-        ),
-        (
-            "Ma voisine s'appelle Odile.",
-            "Non, elle s'appelle Odette.",
-            "Ma voisine s'appelle Odette.",
-        ),
-        (
-            "Mi sobrina se llama Alba.",
-            "No, perdón, se llama Alma.",
-            "Mi sobrina se llama Alma.",
         ),
     ],
 )

@@ -26,8 +26,7 @@ _MOST_CHARS = 200
 _MOST_WORDS = 5
 _MOST_NAMES = 3
 _END = re.compile(r"[\s.!。！…]+$")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_FIGURE = re.compile(r"\d|[一二三四五六七八九十]")
+_FIGURE = re.compile(r"\d")
 _BLANKS = re.compile(r"\s+")
 
 
@@ -160,15 +159,14 @@ def _compiled(values: Mapping[str, str], entry: str) -> re.Pattern[str]:
 
     The holes are lead, subject, particles, right, wrong and tail.
     """
-    value = values.get("value", r"[^,;:()]{1,40}?")
     parts = {
         "<LEAD>": values["lead"],
         "<NO>": f"{languages.pattern(values['lead']).removesuffix('*')}+",
         "<P>": values["particle"],
         "<TAIL>": values["tail"],
         "<S>": r"(?P<s>[^,;:()]{1,60})",
-        "<R>": rf"(?P<r>{value})",
-        "<W>": rf"(?P<w>{value})",
+        "<R>": r"(?P<r>[^,;:()]{1,40}?)",
+        "<W>": r"(?P<w>[^,;:()]{1,40}?)",
     }
     for hole, part in parts.items():
         entry = entry.replace(hole, languages.pattern(part))
@@ -177,10 +175,7 @@ def _compiled(values: Mapping[str, str], entry: str) -> re.Pattern[str]:
 
 def _value(words: str) -> re.Pattern[str]:
     """Return a pattern of a value in a sentence: whole words, in any case."""
-    escaped = re.escape(words)
-    if _CJK.search(words):
-        return re.compile(escaped)
-    return re.compile(rf"(?<![\w-]){escaped}(?![\w-])", re.IGNORECASE)
+    return re.compile(rf"(?<![\w-]){re.escape(words)}(?![\w-])", re.IGNORECASE)
 
 
 @cache
@@ -199,21 +194,16 @@ def _is_of_one_kind(correction: Correction) -> bool:
     ]
     if any(timed):
         return all(timed)
-    return all(
-        not _CJK.search(word) and word[:1].isupper()
-        for value in (right, wrong)
-        for word in value.split()
-    )
+    return all(word[:1].isupper() for word in f"{right} {wrong}".split())
 
 
 def _is_predicate(sentence: str, place: re.Match[str], correction: Correction) -> bool:
     """Return whether the value is the predicate at the end of the sentence."""
     if correction.bare:
         return False
-    tail = languages.texts(_KEY, "after").get(correction.language, "")
-    after = re.compile(rf"(?:{languages.pattern(tail)})?[\s.!。！…]*")
+    is_last = not _END.sub("", sentence[place.end() :])
     before = sentence[: place.start()].rstrip()
-    return bool(after.fullmatch(sentence[place.end() :])) and any(
+    return is_last and any(
         match.end() == len(before)
         for match in _copula(correction.language).finditer(before)
     )
