@@ -22,7 +22,7 @@ from engram.maintenance.passes.groups import seeds
 from engram.maintenance.passes.view import ChangeGroup, NewCase
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator
     from datetime import tzinfo
 
     from engram.core.changes import EndedFact
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
 CALLED_OFF = "the plan that would end it was called off"
 ANNOUNCED = "the day came on which it was announced to end"
-
-_DAY = len("2027-01-31")
-"""Matches the day at the beginning of the key of a turn."""
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -74,7 +71,7 @@ def end_states(view: PassView, now: datetime) -> list[Step]:
     ended: set[str] = set()
     for newer in _newest(view, now):
         stated = _effective_states(newer, names, now)
-        older = _earlier(view, newer, stated) if stated else {}
+        older = _older(view, newer) if stated else {}
         known = [
             (one.fact, states(one.fact.text, names))
             for one in older.values()
@@ -128,22 +125,7 @@ def _effective_states(
     ]
 
 
-def _earlier(
-    view: PassView, newer: MemoryState, stated: Sequence[State]
-) -> dict[str, MemoryState]:
-    """Return the memories that may state the same and are earlier than `newer`.
-
-    A plan ends only states from before the plan that were not repeated since.
-    """
-    if not any(state.planned for state in stated):
-        return _older(view, newer, _stated_at(newer))
-    planned_at = newer.fact.created or _stated_at(newer)
-    return _not_repeated(_older(view, newer, planned_at), newer.fact)
-
-
-def _older(
-    view: PassView, newer: MemoryState, said_at: datetime
-) -> dict[str, MemoryState]:
+def _older(view: PassView, newer: MemoryState) -> dict[str, MemoryState]:
     """Return the earlier memories that may have the same state, by id."""
     found = (view.memories.get(fact.id) for fact in view.reader.same_state(newer.fact))
     return {
@@ -154,20 +136,7 @@ def _older(
         and one.fact.id != newer.fact.id
         and one.fact.persona == newer.fact.persona
         and newer.fact.id not in one.fact.superseded_by
-        and _stated_at(one) < said_at
-    }
-
-
-def _not_repeated(older: dict[str, MemoryState], plan: Fact) -> dict[str, MemoryState]:
-    """Return the memories that the user did not repeat after the day of the plan.
-
-    "I still live in Munich" means that the plan to move was given up.
-    """
-    day = plan.source[:_DAY]
-    return {
-        name: one
-        for name, one in older.items()
-        if all(key[:_DAY] <= day for key in one.fact.also)
+        and _stated_at(one) < _stated_at(newer)
     }
 
 
