@@ -7,7 +7,6 @@ user may add and remove names there.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 from engram.core.entities import (
@@ -18,11 +17,9 @@ from engram.core.entities import (
     name_key,
     relation_label,
 )
-from engram.core.language.sentences import plain, sentences
 from engram.core.records import FiledTurn
 from engram.core.trust import source_class
-from engram.extraction.rules.engine import is_person
-from engram.extraction.rules.introductions import introduction
+from engram.extraction.rules.engine import introduced_names, is_person
 from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
@@ -64,7 +61,9 @@ class OwnerNames:
             if is_of_owner(turn, self.names) and source_class(turn) == "user"
         }
         introduced = dict.fromkeys(self._introduced(extraction.relations, own))
-        introduced |= dict.fromkeys(_introductions(own.values()))
+        introduced |= dict.fromkeys(
+            name for turn in own.values() for name in introduced_names(turn)
+        )
         introduced |= dict.fromkeys(_labels(own.values()))
         unknown = [name for name in introduced if not self.names.is_owner(name)]
         if not unknown:
@@ -133,25 +132,6 @@ class OwnerNames:
             and name_key(unit.turn.speaker) == key
             for unit in turns
         )
-
-
-def _introductions(turns: Iterable[Turn]) -> Iterator[str]:
-    """Yield the names in introductions, with the full name after a first name.
-
-    "I'm Ruth, Ruth Hollis" gives both; a model may name only one of them.
-    """
-    for turn in turns:
-        text = plain(turn.text)
-        for start, end in sentences(text):
-            found = introduction(text, start, end, ())
-            if found is None or not (found.is_sure or found.is_backed):
-                continue
-            yield found.name
-            longer = (
-                rf"[ ,(–—-]*({re.escape(found.name)}(?: [^\W\d_a-z][^\W\d_]+){{1,2}})"
-            )
-            if more := re.match(longer, text[found.end : end]):
-                yield more[1]
 
 
 def _labels(turns: Iterable[Turn]) -> Iterator[str]:

@@ -39,9 +39,9 @@ _SECTIONS: Mapping[str, str] = {
     "keep_requests": "asked openings before after joins anywhere and_that",
     "standing": "*",
     "rules": """
-        verb written ended adverbs news additions limits long_ago undone first_person
+        verb written ended adverbs times news additions limits long_ago undone first_person
         possessive user no_subject no_value articles after_value joins asking rows asks
-        asks_past told kin speaker
+        asks_past told kin speaker not_names greeting name_asked further
     """,
     "rules.groups": "*",
     "signals.high": "*",
@@ -74,7 +74,7 @@ _SECTIONS: Mapping[str, str] = {
     "questions": "several past begins courtesies",
     "role_play": "role opens closes",
     "wishes": "prefix stated asked passing",
-    "privacy": "cues before asks announces filler",
+    "privacy": "joins cues before asks announces filler",
     "entity_names": "animal_called animal_is animal_own event",
     "retraction": """
         cue but before after filler untrue ending unsaid just_said forget polite old
@@ -90,10 +90,6 @@ _SECTIONS: Mapping[str, str] = {
     "extraction.patterns": "*",
     "extraction.third_person": "*",
     "extraction.third_person_verbs": "*",
-    "introductions": """
-        further
-        statement wish greeting called named maybe greeted more asks joins not_names
-    """,
     "quotations": "forwarded first_header header subject wrote passes_on works_on speech labels",
 }
 """The keys that a section may have; `*` matches any key."""

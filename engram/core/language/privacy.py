@@ -201,8 +201,7 @@ def _pattern(key: str, code: str) -> re.Pattern[str]:
     values = languages.section("privacy")[code]
     row = languages.pattern(values[key])
     if code not in languages.unspaced():
-        joins = languages.texts("introductions", "joins").get(code, "(?!)")
-        clause = _CLAUSE.format(words=joins)
+        clause = _CLAUSE.format(words=values.get("joins", "(?!)"))
         before = languages.pattern(values["before"])
         row = rf"{clause}(?:(?:{before}),?\s+){{0,{_LEADING}}}(?:{row})(?!\w)"
     return re.compile(row)

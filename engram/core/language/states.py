@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from itertools import dropwhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.attributes import attribute
 from engram.core.language import languages
@@ -140,6 +140,7 @@ class _Grammar:
         leads = languages.section("equal_statements")[code]["leads"]
         self.lead = _phrases(leads, r"^(?:(?:{})[ ,.:!]+)+")
         self.adverbs = _phrases(section["adverbs"])
+        self.times = _phrases(section["times"], r"(?<=\w )(?:{})(?!\w)")
         self.news = _phrases(section["news"])
         self.additions = _phrases(section["additions"])
         self.limits = _phrases(section["limits"])
@@ -155,18 +156,21 @@ class _Grammar:
         self.articles = frozenset(section["articles"].split())
         self.after_value = frozenset(section["after_value"].split())
         self.joins = frozenset(section["joins"].split())
-        introductions = languages.section("introductions")[code]
-        self.no_name = _phrases(introductions["not_names"])
+        self.no_name = _phrases(section["not_names"])
+        self.greeting = _phrases(section["greeting"], r"(?:(?:{})[\s,.!:;–—-]*)+")
+        self.name_asked = _phrases(section["name_asked"], "{}")
+        self.further = section["further"].split(" | ")
         self.ended = [
             (LazyPattern(before, re.IGNORECASE), after)
             for before, after in languages.replacements(section["ended"])
         ]
-        self.rows = tuple(
+        self.introducing = tuple(
             self._row(names, effect, form)
             for entry in languages.entries(section["rows"])
             for names, effect, pattern in (entry.split(None, 2),)
             for form in self._forms(pattern)
         )
+        self.rows = tuple(row for row in self.introducing if row.needs != "name")
         self.asks = tuple(
             (name, pattern, is_past)
             for key, is_past in (("asks_past", True), ("asks", False))
@@ -286,17 +290,49 @@ def _states(text: str, *, opens: bool) -> tuple[State, ...]:
 
 
 def of_clause(
-    clause: str, elided: tuple[str, ...] = (), *, opens: bool = False
+    clause: str,
+    elided: tuple[str, ...] = (),
+    *,
+    opens: bool = False,
+    introduces: bool = False,
 ) -> tuple[State, ...]:
     """Return the states of one clause, by the first language with a matching row.
 
     `elided` is the subject of a clause without one: "and live in Porto". With `opens`
-    the clause opens its sentence, and a change without a subject is the user's.
+    the clause opens its sentence, and a change without a subject is the user's. With
+    `introduces` the clause may be an introduction (`I'm Jonas`).
     """
     for code in _codes(clause):
-        if found := _Clause(_rules(code), clause).states(elided, opens=opens):
-            return tuple(found)
+        for ends in (True, False):
+            read = _Clause(_rules(code), clause, introduces=introduces, ends=ends)
+            if found := read.states(elided, opens=opens):
+                return tuple(found)
+            if not read.is_over:
+                break
     return ()
+
+
+class IntroductionWords(NamedTuple):
+    """The greetings of a language, the beginnings of what may follow a name, and words
+    that are none.
+    """
+
+    greeting: LazyPattern
+    no_name: LazyPattern
+    further: Sequence[str]
+
+
+def introduction_words(code: str) -> IntroductionWords:
+    """Return the words around a name in a language with rules."""
+    rules = _rules(code)
+    return IntroductionWords(rules.greeting, rules.no_name, rules.further)
+
+
+def asks_for_name(text: str) -> bool:
+    """Return whether a text asks its reader for the name."""
+    return "?" in text and any(
+        _rules(code).name_asked.search(text) for code in languages.section(KEY)
+    )
 
 
 def _subject_before(text: str, earlier: State | None) -> tuple[str, ...]:
@@ -343,13 +379,21 @@ def _lasts(code: str, sentence: str, after: str) -> bool:
 class _Clause:
     """One clause in the normal form of a language, with the meaning of its fillers."""
 
-    def __init__(self, rules: _Grammar, clause: str) -> None:
+    def __init__(
+        self,
+        rules: _Grammar,
+        clause: str,
+        *,
+        introduces: bool = False,
+        ends: bool = True,
+    ) -> None:
         self.rules = rules
+        self.rows = rules.introducing if introduces else rules.rows
         self.has_capitals = any(word[:1].isupper() for word in clause.split())
         words = _with_date_marks(clause).strip(" .!,;:。")
         words = rules.lead.sub("", self._in_usual_form(words))
         told = words
-        for pattern, after in rules.ended:
+        for pattern, after in rules.ended if ends else ():
             words = pattern.sub(after, words)
         self.is_over = words != told
         self.is_new = rules.news.search(words) is not None
@@ -370,7 +414,8 @@ class _Clause:
 
     def states(self, elided: tuple[str, ...], *, opens: bool) -> list[State]:
         """Return the states of its parts; a part may lack the subject of the first."""
-        for words in dict.fromkeys((self.bare, self.marked, self.whole)):
+        timeless = " ".join(self.rules.times.sub(" ", self.bare).split())
+        for words in dict.fromkeys((self.bare, self.marked, self.whole, timeless)):
             found: list[State] = []
             for place, part in enumerate(self._parts(words)):
                 given = self._of_part(part, elided, opens=opens and not place)
@@ -393,7 +438,7 @@ class _Clause:
     def _of_part(
         self, words: str, elided: tuple[str, ...], *, opens: bool = False
     ) -> list[State]:
-        for row in self.rules.rows:
+        for row in self.rows:
             strict = self.has_capitals
             pattern = row.pattern if strict else row.loose
             match = pattern.fullmatch(words)
@@ -470,7 +515,7 @@ class _Clause:
             change=change,
             addition=self.is_addition
             or is_part
-            or (name in _DESCRIBED and bare_words != words),  # "a bakery"
+            or (name == "employer" and bare_words != words),  # "a bakery"
             planned=planned,
             elided=not (row.is_mine or _said(parts, "s")),
             needs=row.needs,
@@ -548,13 +593,11 @@ class _Clause:
         is_word = " " not in words
         if attribute(name).person and is_word and self.rules.no_name.fullmatch(words):
             return False
+        is_article = first.lower() in self.rules.articles
+        if is_article and name in _DESCRIBED:  # "at a bakery"
+            return first.lower() not in _DEFINITE[name]
         if not self.has_capitals:
-            return first.lower() not in self.rules.articles
-        if (
-            name in _DESCRIBED
-            and first.lower() in self.rules.articles - _DEFINITE[name]
-        ):
-            return True
+            return not is_article
         bare = _stripped(words, self.rules.articles)
         return bare[:1].isupper()
 
@@ -562,7 +605,7 @@ class _Clause:
         """Return whether a value is not a whole one: "no coffee after noon"."""
         return bool(
             self.is_addition
-            or self.dated
+            or (self.dated and not self.is_over)
             or self.rules.limits.search(words.partition(" ")[2])
         )
 

@@ -50,7 +50,8 @@ class Clause:
 
     `before` is the start of the sentence before its own. `earlier` is the preceding
     turn, with the names in the reply to it, for pronouns. `is_task` is true if the turn
-    asks for a text, in which people may be invented.
+    asks for a text, in which people may be invented, `is_asked` if it answers a question
+    for the name.
     """
 
     turn: Turn
@@ -64,6 +65,7 @@ class Clause:
     lead: TimePrefix | None = None
     earlier: str = ""
     is_task: bool = False
+    is_asked: bool = False
 
     @property
     def words(self) -> str:

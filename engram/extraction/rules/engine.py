@@ -15,6 +15,7 @@ empty means the owner of the vault.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -37,7 +38,7 @@ from engram.core.language.sentences import (
     refusal,
     sentences,
 )
-from engram.core.language.states import in_context, states
+from engram.core.language.states import asks_for_name, in_context, states
 from engram.core.records import Candidate, Extraction, Relation
 from engram.extraction.rules.clauses import (
     Clause,
@@ -45,8 +46,8 @@ from engram.extraction.rules.clauses import (
     clauses_of,
     without_ages,
 )
+from engram.extraction.rules.introductions import introduction
 from engram.extraction.rules.kept_words import literal_statements
-from engram.extraction.rules.own_names import introduced_name
 from engram.extraction.rules.people import (
     amid,
     relatives,
@@ -280,7 +281,7 @@ def _from_turn(
         _count(dropped, "not in earnest")
         return
 
-    whole = _whole(turn, speaker, earlier)
+    whole = replace(_whole(turn, speaker, earlier), is_asked=asks_for_name(preceding))
     kept = words_to_keep(whole.text)  # no rule reads ", remember that" after them
     pending: list[RuleStatement] = []
     statements: list[RuleStatement] = []
@@ -309,8 +310,8 @@ def _from_turn(
         if reason:
             _count(dropped, reason)
         is_mocking = is_mocking or reason == "mockery"
-        pending = _from_sentence(
-            sentence, preceding, policy, reason=reason, is_mocking=is_mocking
+        pending = (
+            [] if reason else _from_sentence(sentence, policy, is_mocking=is_mocking)
         )
     statements += pending
     yield from pending
@@ -355,36 +356,39 @@ def _sentence_refusal(sentence: Clause, length: int, policy: ExtractionPolicy) -
 
 
 def _from_sentence(
-    sentence: Clause,
-    preceding: str,
-    policy: ExtractionPolicy,
-    *,
-    reason: str,
-    is_mocking: bool,
+    sentence: Clause, policy: ExtractionPolicy, *, is_mocking: bool
 ) -> list[RuleStatement]:
-    """Return the statements of a sentence, first the name of the speaker.
-
-    A sentence with a `reason` of refusal gives at most that name, and only if it is a
-    question.
-    """
-    introduced: list[RuleStatement] = []
-    if reason in {"", "question"}:
-        introduced += introduced_name(
-            sentence, preceding, policy, is_question=bool(reason)
-        )
-    if reason:
-        return introduced
-
-    quotes = {statement.candidate.quote for statement in introduced}
-    several = len(introduced) > 1  # a name and what follows it
-    return introduced + [
+    """Return the statements of a sentence, without tastes after mockery."""
+    return [
         statement
         for clause in clauses_of(sentence)
         for statement in from_clause(clause, policy)
         if not (is_mocking and category_of(statement.candidate.category).taste)
-        and statement.candidate.quote not in quotes
-        and not (several and statement.candidate.quote.startswith(tuple(quotes)))
     ]
+
+
+def introduced_names(turn: Turn) -> Iterator[str]:
+    """Yield the names by which a turn introduces its speaker (`A20`).
+
+    "I'm Ruth, Ruth Hollis" gives both; a model may name only one of them.
+    """
+    whole = _whole(
+        turn, ClauseSpeaker("", to_bot=True, share=1.0, known=frozenset()), ""
+    )
+    before = 0
+    for start, end in sentences(whole.text):
+        sentence = replace(whole, start=start, end=end, before=before)
+        before = start
+        for clause in clauses_of(sentence):
+            found = introduction(clause)
+            if found is None:
+                continue
+            name = found.written
+            yield name
+            after = whole.text.find(name, clause.start) + len(name)
+            longer = rf"[ ,(–—-]*({re.escape(name)}(?: [^\W\d_a-z][^\W\d_]+){{1,2}})"
+            if more := re.match(longer, whole.text[after:end]):
+                yield more[1]
 
 
 def _without_retracted(text: str, taken_back: Iterable[Withdrawal]) -> str:

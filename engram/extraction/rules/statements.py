@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.attributes import Attribute, attribute
 from engram.core.categories import category_of
-from engram.core.entities import OWNER, relation_label
+from engram.core.entities import ALIAS, OWNER, relation_label
 from engram.core.language.date_display import in_figures
 from engram.core.language.dates import day_in_words
 from engram.core.language.entity_names import animals
@@ -28,6 +28,7 @@ from engram.core.language.sentences import (
 from engram.core.language.states import USER, in_third_person, of_clause
 from engram.core.language.wishes import wish_statement
 from engram.core.records import Candidate, Relation
+from engram.extraction.rules.introductions import introduction, more_about_speaker
 from engram.extraction.rules.objects import (
     bare,
     is_pointing,
@@ -82,7 +83,14 @@ def from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatem
     if clause.speaker.to_bot:
         start = after_request(clause.text, clause.start, clause.end)
         clause = replace(clause, start=clause.start if start is None else start)
-    if MASK in clause.words or is_doubtful(clause.words):
+    if MASK in clause.words:
+        return
+    if is_doubtful(clause.words):
+        yield from _wish(clause, policy)  # "I'd like you to …"
+        return
+
+    if introduced := _introduced(clause, policy):
+        yield from introduced
         return
 
     found = [
@@ -97,9 +105,51 @@ def from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatem
             yield _kinship(clause, person, policy)
 
 
-def of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
-    """Return the statement of a speaker about themselves, if any."""
-    return list(_of_part(clause, None, policy))
+def _introduced(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
+    """Return the speaker's name and what follows it: `I'm Priya, 41, from Leeds`."""
+    state = None if clause.is_task else introduction(clause)
+    if state is None or (state.attribute == "nickname" and not clause.speaker.to_bot):
+        return []
+    named: list[RuleStatement] = []
+    if not is_speaker_name(state.written, clause.speaker):
+        label, of_language = clause.speaker.name, SPEAKERS[state.language]
+        name = state.written.title() if state.written.islower() else state.written
+        is_wish = state.attribute == "nickname"
+        told = (of_language.nicknamed if is_wish else of_language.named).format(
+            s=label or of_language.subject, p=clause.speaker.possessive, v=name
+        )
+        row = attribute(state.attribute)
+        place = clause.text.find(state.written, clause.start) + len(state.written)
+        named = [
+            built(
+                _cut(clause, clause.start, place),
+                row if not state.needs else replace(row, sure=False),
+                told,
+                policy,
+                hint=RelationHint(label, ALIAS, name, ()),
+            )
+        ]
+    return named + _more(clause, state, policy)
+
+
+def _more(
+    clause: Clause, state: State, policy: ExtractionPolicy
+) -> list[RuleStatement]:
+    """Return the statements of what follows a name or an age."""
+    label, of_language = clause.speaker.name, SPEAKERS[state.language]
+    found = []
+    for one in more_about_speaker(clause, state):
+        text = in_third_person(
+            one.words,
+            one.state,
+            label or of_language.subject,
+            of_language.possessive(label),
+        )
+        if one.state.attribute in _CHANGING and state.language == "en":
+            text += f" (as of {day_in_words(clause.turn.occurred_at)})"
+        part = replace(_cut(clause, one.start, one.end), lead=None)
+        found.append(built(part, attribute(one.state.attribute), text, policy))
+    return found
 
 
 def is_speaker_name(name: str, speaker: ClauseSpeaker) -> bool:
@@ -215,6 +265,7 @@ def _of_part(
     if person and person.kin and clause.start <= person.end:
         yield _kinship(clause, person, policy)
 
+    whole = clause
     if aside := _ASIDE.search(clause.text, clause.start, clause.end):
         clause = _cut(clause, clause.start, aside.start())
     start = max(person.end if person else 0, clause.start)
@@ -234,6 +285,8 @@ def _of_part(
     if text and len(text) < LONGEST:
         hint = relation_shown(state, name or clause.speaker.name, words)
         yield built(clause, _row_of(state, clause), text, policy, name, hint)
+        if state.attribute == "age" and not person:
+            yield from _more(whole, state, policy)
 
 
 def _state_of(
@@ -250,6 +303,8 @@ def _state_of(
 
 def _end_of_value(state: State, raw: str) -> int:
     """Return where a name ends in "I live in Ulm and laugh at the stairs", or 0."""
+    if state.attribute == "age" and "," in raw:
+        return raw.index(",")
     is_one = attribute(state.attribute).named and not state.listed
     cut = _AFTER_NAME.search(raw) if is_one else None
     return cut.start() if cut else 0
@@ -266,18 +321,20 @@ def _continues(clause: Clause, raw: str) -> bool:
     begun = [at for at, end in sentences(clause.text) if at <= clause.start < end]
     before = clause.text[begun[0] if begun else 0 : joined.start()]
     last = [before[first:end] for first, end in clauses(before, 0, len(before))][-1:]
-    said = of_clause(last[0], opens=True) if last else ()
+    said = of_clause(last[0], opens=True, introduces=True) if last else ()
     return any(one.subject == (USER,) and attribute(one.attribute).slot for one in said)
 
 
-_AND_BEFORE = re.compile(r",?\s(?:and|und)\s+$", re.IGNORECASE)
+_AND_BEFORE = re.compile(
+    r"(?:\s(?:and|but|und|aber)|,)\s(?:just |now )?$", re.IGNORECASE
+)
 
 
 def _is_usable(state: State, raw: str, start: int, clause: Clause) -> bool:
     """Return whether the words are whole, and have the day that their rule needs."""
     row = attribute(state.attribute)
-    if state.attribute == "name" and state.subject == (USER,):
-        return False  # an introduction, which `own_names` reads
+    if state.attribute in {"name", "nickname"} and state.subject == (USER,):
+        return False  # no introduction
     if state.attribute == "reminder" and not clause.speaker.to_bot:
         return False
     if row.person and state.written and is_speaker_name(state.written, clause.speaker):

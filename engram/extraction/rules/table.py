@@ -24,7 +24,8 @@ TITLED_NAME = rf"(?:{TITLE} )?{NAME}"
 class SpeakerWords:
     """The words of a language for a speaker: `the user`, `the user's`, `of Anna`.
 
-    `called` gives a relative their name, `reminded` is the wish for a reminder.
+    `called` gives a relative their name, `reminded` is the wish for a reminder, `named`
+    and `nicknamed` give the speaker's name.
     """
 
     subject: str
@@ -32,6 +33,8 @@ class SpeakerWords:
     of: str
     called: str
     reminded: str
+    named: str
+    nicknamed: str
 
     def possessive(self, name: str) -> str:
         """Return the possessive of a named speaker, or of one without a name."""
