@@ -156,7 +156,7 @@ class _Grammar:
         self.articles = frozenset(section["articles"].split())
         self.after_value = frozenset(section["after_value"].split())
         self.joins = frozenset(section["joins"].split())
-        self.no_name = _phrases(section["not_names"])
+        self.no_name = _phrases(self._grouped(section["not_names"]))
         self.greeting = _phrases(section["greeting"], r"(?:(?:{})[\s,.!:;–—-]*)+")
         self.name_asked = _phrases(section["name_asked"], "{}")
         self.further = section["further"].split(" | ")
@@ -389,7 +389,9 @@ class _Clause:
     ) -> None:
         self.rules = rules
         self.rows = rules.introducing if introduces else rules.rows
-        self.has_capitals = any(word[:1].isupper() for word in clause.split())
+        self.has_capitals = any(
+            word[:1].isupper() for word in clause.split()
+        ) and not _LOWER_I.search(clause)
         words = _with_date_marks(clause).strip(" .!,;:。")
         words = rules.lead.sub("", self._in_usual_form(words))
         told = words
@@ -522,7 +524,9 @@ class _Clause:
             listed="," in words
             or not self.rules.joins.isdisjoint(words.lower().split()),
             dated=self.dated if change and name not in _NUMERIC else "",
-            written=_up_to(bare_words, value) if is_one else bare_words,
+            written=_up_to(bare_words.partition(",")[0], value)
+            if is_one
+            else bare_words,
         )
 
     def _fits(
@@ -610,6 +614,8 @@ class _Clause:
         )
 
 
+_LOWER_I = re.compile(r"(?<![\w'.-])i(?:'?m|'ve|'ll)?(?![\w'.-])")
+"""The pronoun `i` in dictation, where small letters say nothing."""
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _MOST_NAME = 3
 _NEEDS = {"!": "ahead", "<": "past", "?": "name"}

@@ -60,7 +60,7 @@ def introduction(clause: Clause) -> State | None:
     for state in of_clause(words, introduces=True):
         if state.subject != (USER,) or state.attribute not in {"name", "nickname"}:
             return None
-        is_lower = words.islower()
+        is_lower = state.written.islower()
         shape = _LOWER_NAME if is_lower else _NAME
         if not shape.fullmatch(state.written) or any(
             _NO_NAME.match(word) for word in state.written.split()

@@ -18,7 +18,7 @@ from engram.extraction.rules.objects import (
     is_whole,
 )
 from engram.extraction.rules.people import (
-    resolved_pronouns,
+    has_open_pronoun,
 )
 from engram.extraction.rules.statements import RuleStatement, built
 from engram.extraction.rules.table import pattern_of
@@ -82,7 +82,7 @@ def _in_english(clause: Clause, raw: str) -> str:
     mine = _FIRST_PERSON_START.match(raw)
     place = mine.end() if mine and mine["of"] else 0
     is_own = is_whole(raw) and not is_pointing(raw)
-    if is_own and resolved_pronouns(raw[place:], "", "") is not None:
+    if is_own and not has_open_pronoun(raw[place:], ""):
         dated = with_dates(raw[place:], clause.start + place, clause.dates)
         statement = third_person(dated)
         if place:

@@ -1,7 +1,7 @@
 """The people in a clause: names, relations to the speaker, pronouns (rows X2, B1).
 
-A pronoun stays if the statement itself names its person, is replaced if the preceding
-words name exactly one fitting person or place, and otherwise refuses the statement.
+A pronoun stays if the statement itself names its person, and otherwise refuses the
+statement; a leading `he` or `she` is the only person named before.
 """
 
 from __future__ import annotations
@@ -245,50 +245,25 @@ def _is_name(name: str) -> bool:
 _PRONOUN = pattern_of("pronoun")
 _ANYBODY = pattern_of("anybody")
 _SEVERAL = pattern_of("several")
-_OBJECT = pattern_of("object_pronoun")
 _PERSON = pattern_of("person")
 _SITE = pattern_with_case("site")
 _SHE = pattern_of("female_kin")
 _HE = pattern_of("male_kin")
-_GOING = pattern_with_case("going")
 
 
-def resolved_pronouns(raw: str, head: str, before: str) -> dict[str, str] | None:
-    """Return the referents of the pronouns of `raw`; None if one has no referent.
+def has_open_pronoun(raw: str, head: str) -> bool:
+    """Return whether a pronoun of `raw` stands for somebody who is not named in it.
 
-    `head` is the clause up to `raw`; `before` the preceding sentence and clauses. `I
-    will visit her` after `Anna lives in Porto.` gives `{"her": "Anna"}`.
+    `head` is the clause up to `raw`. `met Anna and her dog` has none.
     """
-    out: dict[str, str] = {}
     for found in _PRONOUN.finditer(raw):
         ahead = f"{head} {raw[: found.start()]}"
-        if (found["one"] and _ANYBODY.search(ahead)) or (
+        is_named = (found["one"] and _ANYBODY.search(ahead)) or (
             found["many"] and _SEVERAL.search(raw[: found.start()])
-        ):
-            continue
-        if found["thing"] and found.start() > 0:
-            continue
-        referent = _referent(raw, found, before)
-        if not referent:
-            return None
-        out[found.group()] = referent
-    return out
-
-
-def _referent(raw: str, match: re.Match[str], before: str) -> str:
-    """Return the only person or place in `before` that fits the pronoun, or ''."""
-    if match["place"]:
-        sites = set(_SITE.findall(before))
-        to = "to" if _GOING.search(raw[: match.start()]) else "in"
-        return f"{to} {sites.pop()}" if len(sites) == 1 else ""
-    if not _OBJECT.match(raw, match.start()):
-        return ""
-    people = _people(before)
-    if len(people) != 1:
-        return ""
-    ((name, kin),) = people.items()
-    unfit = _SHE if match.group().casefold() == "him" else _HE
-    return "" if unfit.search(kin) or _is_many(kin) else name
+        )
+        if not is_named and not (found["thing"] and found.start() > 0):
+            return True
+    return False
 
 
 _SENTENCE = pattern_with_case("sentence_start")

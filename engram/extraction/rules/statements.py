@@ -39,6 +39,7 @@ from engram.extraction.rules.objects import (
 from engram.extraction.rules.people import (
     NamedSubject,
     RelationHint,
+    has_open_pronoun,
     kinship_hint,
     leading_person,
     name_given,
@@ -46,7 +47,6 @@ from engram.extraction.rules.people import (
     people_mentioned,
     person_meant,
     relation_shown,
-    resolved_pronouns,
 )
 from engram.extraction.rules.table import NAME, SPEAKERS, pattern_of, pattern_with_case
 from engram.extraction.rules.wording import tidy, with_dates
@@ -209,8 +209,7 @@ def _parts(clause: Clause) -> Iterator[tuple[Clause, NamedSubject | None]]:
     """
     person = leading_person(clause.text, clause.start, clause.end) or _pronoun(clause)
     if person is None or (not person.kin and _is_of_speaker(clause)):
-        for start, end in _joined_statements(clause):
-            yield _cut(clause, start, end), None
+        yield from _joined_statements(clause)
         return
     is_ours = person.kin or _is_known(person, clause)
     if clause.is_task or not (
@@ -224,18 +223,38 @@ def _parts(clause: Clause) -> Iterator[tuple[Clause, NamedSubject | None]]:
     yield _cut(clause, start, clause.end), person
 
 
-def _joined_statements(clause: Clause) -> Iterator[tuple[int, int]]:
-    """Yield the spans between words such as `and` where both sides say something."""
+def _joined_statements(
+    clause: Clause,
+) -> Iterator[tuple[Clause, NamedSubject | None]]:
+    """Yield the clause cut at words such as `and` where both sides say something.
+
+    The later part of `my boss is called Ben and lives in Ulm` is about Ben.
+    """
     start = clause.start
+    person: NamedSubject | None = None
     for match in _AND.finditer(clause.text, clause.start, clause.end):
-        before, after = clause.text[start : match.start()], clause.text[match.end() :]
-        after = after[: clause.end - match.end()]
-        if of_clause(before, (USER,)) and of_clause(after, (USER,)):
-            yield start, match.start()
+        before = clause.text[start : match.start()]
+        after = clause.text[match.end() : clause.end]
+        said = of_clause(before, (USER,))
+        if said and of_clause(after, (USER,)):
+            yield _cut(clause, start, match.start()), person
             start = match.end()
-    yield start, clause.end
+            name = _person_of(before, said[0])
+            if name and not person:
+                person = NamedSubject(name, "", start, is_known=True)
+    yield _cut(clause, start, clause.end), person
 
 
+def _person_of(words: str, state: State) -> str | None:
+    """Return the name of the relative that a part of a clause is about, or None."""
+    if not _OF_THEIRS.match(words):
+        return None
+    if relative := _relative_named(words, state):
+        return relative["name"]
+    return state.written if attribute(state.attribute).person else None
+
+
+_OF_THEIRS = re.compile(r"(?:my|our|meine?|unsere?)\b", re.IGNORECASE)
 _AND = re.compile(r"\s(?:and|und)\s", re.IGNORECASE)
 
 
@@ -415,14 +434,9 @@ def _told_in_english(
     """Return an English clause in the third person, with dates and pronouns resolved."""
     of_language, name = SPEAKERS["en"], clause.speaker.name
     subject = name or of_language.subject
-    meant = resolved_pronouns(
-        raw, person.name if person else "", clause.text[clause.before : clause.start]
-    )
-    if meant is None:
+    if has_open_pronoun(raw, person.name if person else ""):
         return ""
     dated = with_dates(raw, start, clause.dates)
-    for pronoun, referent in meant.items():
-        dated = re.sub(rf"\b{pronoun}\b", referent, dated)
     if state.attribute == "reminder":
         wish = third_person(_to_remind_of(dated)).strip(" ,")
         told = of_language.reminded.format(s=subject, v=wish)
