@@ -58,7 +58,7 @@ def test_every_pattern_compiles():
                 compiled((spelled(languages.pattern(text), code),))
 
     known = groups()
-    for key in languages.keys("extraction.patterns"):
-        for text in languages.texts("extraction.patterns", key).values():
+    for key in languages.keys("rules.patterns"):
+        for text in languages.texts("rules.patterns", key).values():
             names = re.findall(r"<([A-Z_]+)>", languages.pattern(text))
             assert set(names) <= known.keys(), key

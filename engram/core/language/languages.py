@@ -42,8 +42,10 @@ _SECTIONS: Mapping[str, str] = {
         verb written ended adverbs times news additions limits long_ago undone first_person
         possessive user no_subject no_value articles after_value joins asking rows asks
         asks_past told kin speaker not_names greeting name_asked further
+        fillers titles
     """,
     "rules.groups": "*",
+    "rules.patterns": "*",
     "signals.high": "*",
     "signals.medium": "*",
     "signals": "",
@@ -83,13 +85,6 @@ _SECTIONS: Mapping[str, str] = {
     "corrections": """
         lead particle tail value no_subject copula after said bare renamed naming
     """,
-    "extraction": """
-        fillers titles
-    """,
-    "extraction.groups": "*",
-    "extraction.patterns": "*",
-    "extraction.third_person": "*",
-    "extraction.third_person_verbs": "*",
     "quotations": "forwarded first_header header subject wrote passes_on works_on speech labels",
 }
 """The keys that a section may have; `*` matches any key."""

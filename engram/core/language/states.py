@@ -125,10 +125,7 @@ class _Grammar:
     def __init__(self, code: str) -> None:
         section = languages.section(KEY)[code]
         self.code = code
-        self._groups = {
-            **languages.section("extraction.groups").get(code, {}),
-            **languages.section(f"{KEY}.groups")[code],
-        }
+        self._groups = dict(languages.section(f"{KEY}.groups")[code])
         pasts = languages.section("words")[code].get("irregular", "")
         forms = {form for line in languages.entries(pasts) for form in line.split()[1:]}
         self._groups["PAST"] = "|".join(sorted(forms)) or "(?!)"
@@ -524,9 +521,7 @@ class _Clause:
             listed="," in words
             or not self.rules.joins.isdisjoint(words.lower().split()),
             dated=self.dated if change and name not in _NUMERIC else "",
-            written=_up_to(bare_words.partition(",")[0], value)
-            if is_one
-            else bare_words,
+            written=_up_to(bare_words.split(", ")[0], value) if is_one else bare_words,
         )
 
     def _fits(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _TRAIL = re.compile(
     r"(?:[\s.!,;:~*)]|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]"
-    rf"|\b(?:{languages.any_pattern('extraction', 'fillers')})(?=[\s.!,;]*$))+$",
+    rf"|\b(?:{languages.any_pattern('rules', 'fillers')})(?=[\s.!,;]*$))+$",
     re.IGNORECASE,
 )
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NAME = r"(?-i:[^\W\d_a-z][\w'-]*[a-z][\w-]*(?: [^\W\d_a-z][\w-]*[a-z][\w-]*)?)"
 """A name of one word or two."""
-TITLE = rf"(?-i:{languages.any_pattern('extraction', 'titles')})\.?"
+TITLE = rf"(?-i:{languages.any_pattern('rules', 'titles')})\.?"
 TITLED_NAME = rf"(?:{TITLE} )?{NAME}"
 
 
@@ -56,7 +56,7 @@ def groups() -> Mapping[str, str]:
         "TITLED": TITLED_NAME,
         "MONTH": f"(?:{'|'.join(MONTHS)})",
     }
-    for name, text in languages.section("extraction.groups")["en"].items():
+    for name, text in languages.section("rules.groups")["en"].items():
         found[name] = _expanded(languages.pattern(text), found)
     return found
 
@@ -66,7 +66,7 @@ def _expanded(pattern: str, known: Mapping[str, str]) -> str:
 
 
 def pattern_of(key: str) -> LazyPattern:
-    """Return the pattern of a key of `[extraction.patterns]`, ignoring case."""
+    """Return the pattern of a key of `[rules.patterns]`, ignoring case."""
     return LazyPattern(_any(key), re.IGNORECASE)
 
 
@@ -76,4 +76,4 @@ def pattern_with_case(key: str) -> LazyPattern:
 
 
 def _any(key: str) -> str:
-    return _expanded(languages.any_pattern("extraction.patterns", key), groups())
+    return _expanded(languages.any_pattern("rules.patterns", key), groups())
