@@ -484,27 +484,21 @@ class _Clause:
         """Return the state of a row, or None if its value is none of the attribute."""
         properties = attribute(name)
         over = self.is_over or row.effect in {"-", ">-"}
-        is_one, is_date = properties.single or properties.named, words == DATE
-        if is_date:
-            words = " ".join(
-                self.dated[date.start : date.end] for date in _date_spans(self.dated)
-            )
-        value = (
-            tuple(normalise(words).split())
-            if is_date
-            else self.value(words, single=is_one)
-        )
+        is_one = properties.single or properties.named
+        words, value = self._value(words, single=is_one)
         is_part = properties.daily and self._is_limited(words)
-        if self.is_over and (row.effect not in "=-" or not properties.slot):
+        ends_nothing = self.is_over and (row.effect not in "=-" or not properties.slot)
+        is_unfit = bool(words) and not self._fits(row, name, words, value)
+        if ends_nothing or (over and is_part) or is_unfit:
             return None  # "I no longer have to …" ends no state
-        if (over and is_part) or (words and not self._fits(row, name, words, value)):
-            return None
         if over and value == (name,):
             value = ()  # "I sold my car" ends the one that is known
         kind, bare_words = parts.get("k"), _stripped(words, self.rules.articles)
-        is_later = row.effect in "=+" and self.is_from and bool(self.dated)
-        planned = is_later or row.effect in {">", ">-"}
+        begins_later = row.effect in "=+" and self.is_from and bool(self.dated)
+        planned = begins_later or row.effect in {">", ">-"}
         change = over or row.effect != "=" or planned or self.is_new
+        is_description = name == "employer" and bare_words != words  # "a bakery"
+        is_listed = not self.rules.joins.isdisjoint(words.lower().split())
         return State(
             self.rules.code,
             subject,
@@ -512,17 +506,22 @@ class _Clause:
             value,
             over=over,
             change=change,
-            addition=self.is_addition
-            or is_part
-            or (name == "employer" and bare_words != words),  # "a bakery"
+            addition=self.is_addition or is_part or is_description,
             planned=planned,
             elided=not (row.is_mine or _said(parts, "s")),
             needs=row.needs,
-            listed="," in words
-            or not self.rules.joins.isdisjoint(words.lower().split()),
+            listed="," in words or is_listed,
             dated=self.dated if change and name not in _NUMERIC else "",
             written=_up_to(bare_words.split(", ")[0], value) if is_one else bare_words,
         )
+
+    def _value(self, words: str, *, single: bool) -> tuple[str, tuple[str, ...]]:
+        """Return the words of a value, those of a date in full, and the folded ones."""
+        if words != DATE:
+            return words, self.value(words, single=single)
+        dates = _date_spans(self.dated)
+        words = " ".join(self.dated[date.start : date.end] for date in dates)
+        return words, tuple(normalise(words).split())
 
     def _fits(
         self, row: _StateRow, name: str, words: str, value: tuple[str, ...]

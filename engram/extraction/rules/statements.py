@@ -536,7 +536,10 @@ def _wish(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
     if not clause.speaker.to_bot or (clause.is_task and rest > _FEW_CHARS):
         return []
     starts = [at for at, end in sentences(clause.text) if at <= clause.start < end]
-    whole = clause.text[starts[0] : clause.end] if starts else clause.words
+    before = clause.text[starts[0] : clause.start] if starts else ""
+    if wish_statement(before.rstrip(" ,")):
+        return []  # "Never …, please"
+    whole = before + clause.words
     text = wish_statement(clause.words) or wish_statement(whole)  # "From now on, …"
     return [built(clause, _WISH, text, policy)] if text else []
 
