@@ -441,7 +441,7 @@ class _Clause:
             strict = self.has_capitals
             pattern = row.pattern if strict else row.loose
             match = pattern.fullmatch(words)
-            may_open = row.effect in {"+", "-"} or (row.attributes == ("duty",))
+            may_open = row.effect != "=" or row.attributes == ("duty",)
             without = elided or ((USER,) if opens and may_open else ())
             if match is None and without:
                 match = (row.elided if strict else row.loose_elided).fullmatch(words)
