@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Tests start hundreds of processes; each of them would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-proxy demo-mcp demo-fleet test lint test-fault bench-recall bench-speed bench-nightly bench-scale bench-write year lives docs measure lock clean bytecode
+.PHONY: demo demo-proxy demo-mcp demo-fleet test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs measure lock clean bytecode
 
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
 	@$(if $(DATA),,$(BIN)/engram tour)
@@ -18,7 +18,7 @@ demo-proxy: $(READY)  ## a bot with the openai client gains memory by changing i
 demo-mcp: $(READY)  ## two agents with the official MCP client share a memory
 	@$(PY) examples/demo_mcp.py
 
-demo-fleet: $(READY)  ## three vaults on two daemons and a PostgreSQL; one daemon is killed
+demo-fleet: $(READY)  ## three daemons share vaults and a PostgreSQL; they are killed, suspended and cut off
 	@$(PY) examples/demo_fleet.py
 
 test: $(READY)  ## every test, the fault batteries and property tests at a small size
@@ -48,9 +48,6 @@ bench-speed: $(READY)  ## speeds as ratios to yardsticks of the same run
 
 bench-nightly: $(READY)  ## a night that finds nothing, and one that archives one in a hundred, beside a parse of the vault
 	$(PY) benchmarks/bench_nightly.py
-
-bench-scale: $(READY)  ## what a fleet of vaults costs and needs; docs/scale.md and its plot anew
-	$(PY) benchmarks/fleet_page.py --update
 
 bench-write: $(READY)  ## what becomes of an adversarial conversation: precision, duplicates, evidence, dates, secrets
 	$(PY) benchmarks/bench_write.py

@@ -40,7 +40,7 @@ PLACES = ("attic", "cellar", "garage", "hallway", "kitchen", "shed", "wardrobe")
 PATIENCE = 60.0
 HOST = """
 import os, sys, time
-from engram.index.owner import Owner
+from engram.index.owner import VaultOwner
 from engram.serve.commands import run
 from engram.vault import syscalls
 
@@ -55,12 +55,12 @@ class Host(syscalls.Syscalls):
         note("write", os.readlink(f"/proc/self/fd/{to}"))
         super().rename(old, new, folder, to, flags)
 
-take = Owner.take
+take = VaultOwner.take
 def taken(owner, connection):
     take(owner, connection)
     note("take", owner.vault)
 
-syscalls.SYS, Owner.take = Host(), taken
+syscalls.SYS, VaultOwner.take = Host(), taken
 sys.exit(run(sys.argv[1:]))
 """
 """A daemon whose file locks reach no other, and which logs takes and renames."""

@@ -49,7 +49,7 @@ _DUE = (
 )
 
 
-class Owner:
+class VaultOwner:
     """The ownership of one vault by this process, tied to one connection.
 
     `number` is the number of this owner; those of one vault only grow. `address` is the
@@ -144,7 +144,7 @@ def raise_for_owner(dsn: str, vault: str) -> None:
         psycopg.RawCursor(connection) as db,
     ):
         migrate(connection)
-        Owner(dsn, vault).lock(db)
+        VaultOwner(dsn, vault).lock(db)
 
 
 def due(dsn: str, vaults: Sequence[str], most: int) -> list[str]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.errors import LockedError
 from engram.index.connections import connect, database_faults, psycopg
-from engram.index.owner import Owner
+from engram.index.owner import VaultOwner
 from engram.index.schema import ROLE, migrate, vector_version
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class PostgresStore:
     `dsn` is a connection string of libpq. `vault` names the rows, `stamp` their format:
     rows with another stamp are replaced. Every statement uses the connection with the
     lock, so rows are written only while no other process can have the vault. Raises
-    LockedError if another process has it (`Owner.take`). A lost connection is replaced
+    LockedError if another process has it (`VaultOwner.take`). A lost connection is replaced
     at the next call, if no other process had the vault meanwhile.
 
     On closing, `clean` is true if no turn waits in the journal of this process, and
@@ -76,7 +76,7 @@ class PostgresStore:
         self.due: datetime | None = None
         self._written = 0
         self._fault: LockedError | None = None
-        self._owner = Owner(dsn, vault, address=address, journal=state)
+        self._owner = VaultOwner(dsn, vault, address=address, journal=state)
         with database_faults(dsn):
             self._db = self._connected(self._owner.take)
         try:

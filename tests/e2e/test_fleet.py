@@ -17,7 +17,7 @@ import pytest
 from engram import config
 from engram.core.policy import ServePolicy
 from engram.daemon.pool import VaultPool
-from engram.errors import MisdirectedError
+from engram.errors import LockedError, MisdirectedError
 from engram.index.owner import due
 from engram.serve import socket_client
 from engram.serve.pool_server import PoolServer
@@ -203,9 +203,11 @@ def test_work_that_is_due_is_done_by_the_next_owner(fleet, closes):
 def die(host, name):
     """Let a daemon end as a killed process does: what it holds is gone, unsaved."""
     vault = host.vault(name)
+    store = vault.daemon.memory.store
+    store._fault = LockedError("it died")  # its threads live on, and write nothing
     vault.daemon.memory._lock.release()
     vault.daemon.threads.stop_timers()
-    cut_off(vault.daemon.memory.store)
+    cut_off(store)
     vault.daemon = None
 
 
@@ -213,6 +215,7 @@ def die(host, name):
 def test_a_daemon_whose_vault_another_took_sends_its_clients_there(fleet):
     first, second = fleet()
     assert first.ask("anna", "/v1/stats")[0] == 200
+    first.vault("anna").daemon.threads.stop_timers()
     memory = first.vault("anna").daemon.memory
     memory._lock.release()
     cut_off(memory.store)
