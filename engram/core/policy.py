@@ -364,7 +364,6 @@ class FilePolicy(Numbers, group="files"):
     git_seconds: float
     git_rest_seconds: float
     git_rest_refused_seconds: float
-    git_lock_minutes: float
 
 
 class JournalPolicy(Numbers, group="journal"):

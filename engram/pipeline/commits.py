@@ -132,8 +132,6 @@ class CommitLog:
             )
             self._waits = True
             return
-        while self.git.removed_locks:
-            log.warning("a stale lock of git: %s", self.git.removed_locks.pop())
         self._next_try = now + self.policy.git_rest_seconds
         self._waits = self.git.has_pending()
         if self._waits and (why := self.git.busy()):

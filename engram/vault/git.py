@@ -75,8 +75,7 @@ class Git:
     """The repository of one vault.
 
     `waiting` is a file outside the vault with the paths to commit later. `filtered` is
-    a message about notes that are not committed, or ''; `removed_locks` has a message
-    for each stale lock that was removed.
+    a message about notes that are not committed, or ''.
     """
 
     def __init__(self, root: Path, waiting: Path, policy: FilePolicy) -> None:
@@ -85,7 +84,6 @@ class Git:
         self.policy = policy
         self.seconds = policy.git_seconds
         self.filtered = ""
-        self.removed_locks: list[str] = []
         self._seen_file = waiting.with_name(SEEN)
         self._folder = Path()
         self._until = 0.0
@@ -118,7 +116,10 @@ class Git:
         if mark := next(
             (mark for mark in BUSY if os.path.lexists(self._folder / mark)), None
         ):
-            return f"{mark}, {self._lock_message()}" if mark == INDEX_LOCK else mark
+            if mark == INDEX_LOCK:
+                lock = self._folder / mark
+                return f"{mark}; if no git works in the vault, remove {lock}"
+            return mark
         with suppress(EngramError):
             if DETACHED.fullmatch(disk.read(self._folder / "HEAD")):
                 # a later checkout would discard commits made here
@@ -132,35 +133,6 @@ class Git:
         """
         why = self.busy() or ""
         return why if why.startswith(AWAY) else ""
-
-    def _lock_message(self) -> str:
-        """Return a message about the lock of the index: its age, and the remedy."""
-        try:
-            minutes = (time.time() - (self._folder / INDEX_LOCK).lstat().st_mtime) / 60
-        except OSError:
-            return "a git process is at work"
-        owner = lock_owner(self._folder / INDEX_LOCK, self.root)
-        if owner:
-            return f"which {owner} may hold"
-        return (
-            f"{max(0, round(minutes))} minutes old, which no running process holds; if no git of another machine is at "
-            f"work, remove {self._folder / INDEX_LOCK}; engram does so once it is {self.policy.git_lock_minutes:g} "
-            "minutes old"
-        )
-
-    def _take_stale_locks(self) -> None:
-        """Remove locks of a killed git: old ones without an owner process."""
-        for name in (INDEX_LOCK, "HEAD.lock", f"{self._branch()}.lock"):
-            lock = self._folder / name
-            with suppress(OSError, EngramError):
-                age = time.time() - lock.lstat().st_mtime
-                if age >= self.policy.git_lock_minutes * 60 and not lock_owner(
-                    lock, self.root
-                ):
-                    disk.remove(lock)
-                    self.removed_locks.append(
-                        f"removed {lock}, {age / 60:.0f} minutes old, which no process held"
-                    )
 
     def _branch(self) -> str:
         """Return the reference that HEAD points to, else HEAD."""
@@ -301,7 +273,6 @@ class Git:
         and the paths stay pending. The commit of a run contains only its own paths,
         since an undo is computed from it. Raises StorageError.
         """
-        self._take_stale_locks()
         own, noted, added = (
             set(paths),
             self._pending_paths(DUE),
@@ -683,7 +654,7 @@ def _communicate(
 ) -> tuple[bytes, bytes]:
     """Return standard output and error of git; StorageError if it takes too long.
 
-    A terminated git removes its locks; a killed one does not.
+    A terminated git removes its locks.
     """
     try:
         return process.communicate(given, max(0.0, until - time.monotonic()))
@@ -696,32 +667,3 @@ def _communicate(
         raise StorageError(
             "git takes too long", where=str(root), fix="Run `git status` in the vault."
         ) from None
-
-
-def lock_owner(lock: Path, root: Path) -> str:
-    """Return the process that may own a lock file of the repository in `root`, or ''.
-
-    It is a process that has the file open, or a git that works in the vault, since git
-    closes its lock while an editor is open. Processes of other users are not found.
-    """
-    for process in sorted(_processes()):
-        with suppress(OSError, ValueError):
-            name = (process / "comm").read_text(errors="replace").strip()
-            where = str((process / "cwd").readlink())
-            if name.startswith("git") and (
-                where == str(root) or where.startswith(f"{root}/")
-            ):
-                return f"process {process.name} ({name})"
-            if any(_leads_to(entry, lock) for entry in (process / "fd").iterdir()):
-                return f"process {process.name} ({name})"
-    return ""
-
-
-def _processes() -> list[Path]:
-    return [path for path in Path("/proc").iterdir() if path.name.isdigit()]
-
-
-def _leads_to(entry: Path, lock: Path) -> bool:
-    with suppress(OSError):
-        return entry.readlink() == lock
-    return False
