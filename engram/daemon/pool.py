@@ -278,7 +278,8 @@ class VaultPool:
     def _end(self, vault: PooledVault, daemon: Daemon) -> None:
         vault.daemon, vault.server = None, None
         try:
-            vault.wake_at = daemon.memory.store.due = daemon.next_due()
+            with suppress(EngramError):  # the vault may be lost
+                vault.wake_at = daemon.memory.store.due = daemon.next_due()
             daemon.stop()
             log.info("closed vault %s", vault.folder.name)
         except Exception as fault:  # noqa: BLE001  # other vaults go on

@@ -8,7 +8,6 @@ continues.
 
 from __future__ import annotations
 
-import logging
 import time
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from engram.index.protocol import IndexStore
     from engram.pipeline.executor import Executor
 
-log = logging.getLogger("engram.git")
 
 WAITING = "git-waiting.jsonl"
 LATE = ("late", "changes that had to wait")
