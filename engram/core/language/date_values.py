@@ -1,52 +1,55 @@
 """The interval of a matched expression of time: local calendar arithmetic (row X14).
 
-There is one function for each rule of the grammar; it returns the range of its
-expression, or None if that is unclear. `dates` describes the conventions.
+`RULES` is the grammar: patterns over token classes (`date_words`), each with the
+function that makes its range or returns None if that is unclear. Most expressions are
+names, such as a month, a day and a weekday: `_named` selects the one of their
+occurrences that the year, a unit beside it, `last` or `next`, or the direction of the
+sentence singles out. `dates` describes the conventions.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from engram.core.language.date_words import (
-    DAY_FIRST,
-    MONTH_FIRST,
-    SOUTH,
-    Lexicon,
-    Value,
-)
+from engram.core.records import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from engram.core.language.date_tense import Token
+    from engram.core.language.date_words import Lexicon, Value
 
 Granularity = Literal[
     "minute", "hour", "day", "weekend", "week", "month", "season", "year"
 ]
 DAY = timedelta(days=1)
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000
+_CLEAR_DAYS = 322
+"""The largest distance of a date without a year.
 
+A date farther away is less than six weeks away on the other side of today.
+"""
+_YEAR_DAYS, _NEAR_DAYS = 365, 62
+"""How far a weekday and a date that agree are searched, with and without a month."""
+_YEARS = range(-3, 4)
+"""The years around today in which a name without a year is searched."""
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word of the text, `text[start:end]`, with its class letter and value."""
-
-    letter: str
-    value: Value
-    start: int
-    end: int
-    word: str
-
-
-@dataclass(frozen=True, slots=True)
-class DateRange:
-    """An interval without its words: local dates, `end` exclusive."""
-
-    start: datetime
-    end: datetime
-    granularity: Granularity
+_CANADA = re.compile("America/(?:Toronto|Vancouver|Montreal)")
+_SOUTH = re.compile(
+    "Australia/|Pacific/Auckland|Africa/Johannesburg"
+    "|America/(?:Argentina|Buenos_Aires|Sao_Paulo|Santiago|Montevideo)"
+)
+"""Zones whose summer begins in December."""
+_MONTH_FIRST = re.compile(
+    "America/(?:New_York|Chicago|Denver|Los_Angeles|Phoenix|Detroit|Anchorage|Indiana/)"
+    "|Pacific/Honolulu|US/"
+)
+"""Zones in which 03/04 is the fourth of March."""
+_DAY_FIRST = re.compile("Europe/|Australia/|Pacific/Auckland|Asia/Kolkata|Africa/")
+"""Zones in which 03/04 is the third of April."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,486 +57,504 @@ class DateMatch:
     """One matched expression: its tokens, the moment of speaking, the direction.
 
     `lean` is -1 if the sentence is about the past, 1 for the future, 0 if that is
-    unclear; `annual` is true if it is about a birthday or another anniversary.
+    unclear.
     """
 
     tokens: Sequence[Token]
     when: datetime
     lexicon: Lexicon
     lean: int
-    annual: bool
 
     @property
     def today(self) -> date:
         """The local day on which the words were spoken."""
         return self.when.date()
 
+    @property
+    def zone(self) -> str:
+        """The key of the time zone, '' for a fixed offset."""
+        return str(getattr(self.when.tzinfo, "key", ""))
+
     def all(self, letters: str) -> list[Value]:
         """Return the values of the tokens of a class."""
         return [token.value for token in self.tokens if token.letter in letters]
 
-    def number(self, letters: str) -> int:
-        """Return the first number of a class."""
-        value = self.all(letters)[0]
-        assert isinstance(value, int)
-        return value
+    def has(self, letters: str) -> bool:
+        """Return whether there is a token of a class."""
+        return any(token.letter in letters for token in self.tokens)
+
+    def number(self, letters: str) -> int | None:
+        """Return the first number of a class, or None."""
+        return next((int(str(value)) for value in self.all(letters)), None)
 
     def offset(self) -> int:
         """Return the offset: last -1, this 0, next 1; before last -2, after next 2."""
-        found = [token for token in self.tokens if token.letter in "mzB"]
-        return int(str(found[0].value)) if found else 0
+        return self.number("mzB") or 0
 
-    def month_offset(self) -> int:
-        """Return the offset of the month in `the last Monday of next month`."""
-        found = [token for token in self.tokens if token.letter in "mjz"]
-        return int(str(found[-1].value)) if found[-1].letter != "j" else 0
+    def unit(self) -> str:
+        """Return the unit, '' without one."""
+        return str(next(iter(self.all("u")), ""))
 
+    def part(self, first: int, last: int | None = None) -> DateMatch:
+        """Return the tokens `first:last` as a match."""
+        return replace(self, tokens=self.tokens[first:last])
 
-# Ranges of the local calendar.
+    def days(self, start: date, end: date, size: Granularity = "day") -> Interval:
+        """Return the local days from `start` up to `end`."""
+        tz = self.when.tzinfo
+        first, last = (datetime.combine(one, time(), tz) for one in (start, end))
+        return Interval(first, last, size, "")
 
+    def day(self, day: date | None) -> Interval | None:
+        """Return the local day."""
+        return self.days(day, day + DAY) if day else None
 
-def _at(day: date, tz: tzinfo | None, hour: int = 0) -> datetime:
-    return datetime.combine(day, time(), tz) + timedelta(hours=hour)
+    def month(self, year: int, month: int, months: int = 1) -> Interval | None:
+        """Return the months; a `month` outside 1–12 carries into the year."""
+        first = year * 12 + month - 1
+        years = (first // 12, (first + months) // 12)
+        if years[0] < _FIRST_YEAR or years[1] > _LAST_YEAR:
+            return None
+        start, end = (
+            date(one // 12, one % 12 + 1, 1) for one in (first, first + months)
+        )
+        size: Granularity = {1: "month", 3: "season"}.get(months, "year")  # type: ignore[assignment]
+        return self.days(start, end, size)
 
+    def season(self, year: int, season: int) -> Interval | None:
+        """Return the season that begins in `year`: winter 0 in December, spring 1.
 
-def days_range(
-    start: date, end: date, when: datetime, granularity: Granularity = "day"
-) -> DateRange:
-    """Return the local days from `start` up to `end`."""
-    return DateRange(_at(start, when.tzinfo), _at(end, when.tzinfo), granularity)
+        Seasons are shifted by half a year in southern zones.
+        """
+        season = (season + 2) % 4 if _SOUTH.match(self.zone) else season
+        return self.month(year, season * 3 or 12, 3)
 
-
-def day_range(day: date, when: datetime) -> DateRange:
-    """Return the local day."""
-    return days_range(day, day + DAY, when, "day")
-
-
-def _week(monday: date, when: datetime) -> DateRange:
-    return days_range(monday, monday + 7 * DAY, when, "week")
-
-
-def _month(year: int, month: int, when: datetime) -> DateRange | None:
-    """Return the month; a `month` outside 1–12 carries into the year."""
-    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
-    if not _FIRST_YEAR <= year <= _LAST_YEAR:
+    def unit_at(self, unit: str, offset: int) -> Interval | None:
+        """Return the day, week, weekend, month or year that is `offset` units away."""
+        today = self.today
+        monday = today + timedelta(days=7 * offset - today.weekday())
+        match unit:
+            case "day":
+                return self.day(today + offset * DAY)
+            case "week":
+                return self.days(monday, monday + 7 * DAY, "week")
+            case "weekend":
+                return self.days(monday + 5 * DAY, monday + 7 * DAY, "weekend")
+            case "month":
+                return self.month(today.year, today.month + offset)
+            case "year":
+                return self.month(today.year + offset, 1, 12)
         return None
-    return days_range(
-        date(year, month, 1), date(year + month // 12, month % 12 + 1, 1), when, "month"
-    )
 
 
-def _year(year: int, when: datetime) -> DateRange | None:
-    if not _FIRST_YEAR <= year <= _LAST_YEAR:
+def easter(year: int) -> date:
+    """Return Easter Sunday of the Gregorian calendar, by the anonymous algorithm."""
+    a, b, c = year % 19, year // 100, year % 100
+    d = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    e = (32 + 2 * (b % 4) + 2 * (c // 4) - d - c % 4) % 7
+    f = d + e - 7 * ((a + 11 * d + 22 * e) // 451) + 114
+    return date(year, f // 31, f % 31 + 1)
+
+
+def nth_weekday(year: int, month: int, nth: int, weekday: int) -> date | None:
+    """Return the n-th weekday of a month, the last for -1; None if there is none."""
+    first = date(year, month, 1)
+    if nth < 0:
+        last = date(year + month // 12, month % 12 + 1, 1) - DAY
+        return last - timedelta(days=(last.weekday() - weekday) % 7)
+    found = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
+    return found if found.month == month else None
+
+
+def _holiday(year: int, value: Value, zone: str) -> date | None:
+    if isinstance(value, tuple):
+        rule, offset = str(value[0]), timedelta(days=int(value[1]))
+        if rule == "easter":
+            return easter(year) + offset
+        if rule == "thanksgiving" and not _CANADA.match(zone):
+            return nth_weekday(year, 11, 4, 3)
         return None
-    return days_range(date(year, 1, 1), date(year + 1, 1, 1), when, "year")
+    month, day = (int(part) for part in str(value).split("-"))
+    return date(year, month, day)
 
 
-def _season(year: int, season: int, when: datetime) -> DateRange | None:
-    """Return the season that begins in `year`: winter 0 in December, spring 1 in March.
-
-    Seasons are shifted by half a year in southern zones.
-    """
-    if zone_name(when).startswith(SOUTH):
-        season = (season + 2) % 4
-    first = _month(year, season * 3 or 12, when)
-    last = _month(year, (season * 3 or 12) + 2, when)
-    return DateRange(first.start, last.end, "season") if first and last else None
-
-
-def _monday(day: date) -> date:
-    return day - timedelta(days=day.weekday())
-
-
-def zone_name(when: datetime) -> str:
-    """Return the key of the time zone, '' for a fixed offset."""
-    return str(getattr(when.tzinfo, "key", ""))
-
-
-def calendar_day(year: int, month: int, day: int) -> date | None:
-    """Return the day, or None if it is not in the calendar."""
+def _calendar_day(year: int, month: int, day: int) -> date | None:
     try:
         return date(year, month, day)
     except ValueError:
         return None
 
 
-# One maker for each rule of the grammar.
+# -- names: a month, a day of it, a weekday, a season, a holiday --------------------------
 
 
-def _full_date(match: DateMatch) -> DateRange | None:
-    """Return the range of a date such as `20 November 2026` or `2026年11月20日`."""
-    numbers = [int(str(value)) for value in match.all("nb")]
-    if match.all("b"):
-        month, day = match.number("b"), match.number("n")
-    elif match.all("uU") == ["year", "month", "day"]:
-        month, day = numbers
-    else:
-        return None
-    return _agreed(match, calendar_day(match.number("y"), month, day))
+def _occurrences(match: DateMatch, years: Iterable[int]) -> list[Interval]:
+    """Return what the names of a match may mean in some years, in order."""
+    month, number, weekday = (match.number(letter) for letter in "bnk")
+    for value in match.all("X"):  # 28.11.
+        number, month = (int(part) for part in str(value).split("."))
+    nth = next((int(str(one)) for one in match.all("om")), 0)
+
+    def in_year(year: int) -> Iterable[Interval | None]:
+        if holidays := match.all("H"):
+            return [match.day(_holiday(year, holidays[0], match.zone))]
+        if match.has("s"):
+            return [match.season(year, match.number("s") or 0)]
+        months = [month] if month else range(1, 13)
+        if number is not None:
+            days = [_calendar_day(year, one, number) for one in months]
+        elif nth and weekday is not None:
+            days = [nth_weekday(year, one, nth, weekday) for one in months]
+        elif month:
+            return [match.month(year, month)]
+        else:
+            first = date(year, 1, 1)
+            days = [first + step * DAY for step in range(366)]
+        return [
+            match.day(day)
+            for day in days
+            if day and (weekday is None or day.weekday() == weekday)
+        ]
+
+    return [one for year in years for one in in_year(year) if one]
 
 
-def _agreed(match: DateMatch, day: date | None) -> DateRange | None:
-    """Return the day, or None if a weekday next to it contradicts it.
+def _named(match: DateMatch) -> Interval | None:
+    """Return the range of named days or months.
 
-    `Friday, 20 November 2026` agrees.
+    `20 November 2026`, `last May`, `this summer`, `on Saturday the 5th`, `im Mai`.
     """
-    named = match.all("k")
-    return (
-        day_range(day, match.when)
-        if day and (not named or day.weekday() == named[0])
-        else None
-    )
+    year, number = match.number("y"), match.number("n")
+    if year and not match.has("bnHs"):
+        return match.month(year, 1, 12)
+    if year:
+        found = _occurrences(match, [year])
+        is_whole = len(found) == 1 and (found[0].end - DAY).year == year
+        return found[0] if is_whole else None
+    if not match.has("bnXHs"):
+        return _weekday(match)
+    if number is not None and not match.has("bk"):
+        return _day_of_month(match, number)
+    found = _occurrences(match, (match.today.year + step for step in _YEARS))
+    if match.has("k") and match.has("nX"):
+        most = _YEAR_DAYS if match.has("bX") else _NEAR_DAYS
+        near = [
+            one
+            for one in found
+            if _away(one, match) * match.lean >= 0 and abs(_away(one, match)) <= most
+        ]
+        return near[0] if len(near) == 1 else None
+    if match.has("j"):
+        current = [one for one in found if one.start <= match.when < one.end]
+        return current[0] if current else _nearest(match, found, match.lean)
+    if match.has("mzB") and not match.has("o"):
+        return _nth_away(match, found, match.offset())
+    return _nearest(match, found, match.lean)
 
 
-def _month_of_year(match: DateMatch) -> DateRange | None:
-    if match.all("b") and match.all("u") not in ([], ["year"]):
-        return None
-    if not match.all("b") and (
-        match.all("u") != ["year", "month"] or not 1 <= match.number("n") <= 12
-    ):
-        return None
-    return _month(match.number("y"), match.number("bn"), match.when)
+def _away(day: Interval, match: DateMatch) -> int:
+    return (day.start.date() - match.today).days
 
 
-def _season_of_year(match: DateMatch) -> DateRange | None:
-    """Return the range of `summer 2024`; None for a season that spans two years."""
-    found = _season(match.number("y"), match.number("s"), match.when)
-    return found if found and (found.end - DAY).year == found.start.year else None
+def _nth_away(
+    match: DateMatch, found: Sequence[Interval], offset: int
+) -> Interval | None:
+    """Return the latest that has ended for -1, the first that has not begun for 1."""
+    if offset < 0:
+        ended = [one for one in found if one.end <= match.when]
+        return ended[offset]
+    return [one for one in found if one.start > match.when][offset - 1]
 
 
-def _yearless(match: DateMatch) -> DateRange | None:
-    """Return the range of `Nov 20` if the direction is known; not an anniversary."""
-    values = [int(str(value)) for value in match.all("nb")]
-    if match.all("uU") not in ([], ["month", "day"]) or match.annual:
-        return None
-    if match.all("X"):  # 28.11.
-        day, month = (int(part) for part in str(match.all("X")[0]).split("."))
-    else:
-        month, day = (
-            (match.number("b"), match.number("n")) if match.all("b") else values
-        )
-    if match.all("k"):
-        return _agreed_day(match, month, day)
-    found = nearest(match, lambda year: calendar_day(year, month, day), match.lean)
-    return day_range(found, match.when) if found else None
-
-
-def nearest(
-    match: DateMatch, in_year: Callable[[int], date | None], lean: int
-) -> date | None:
-    """Return the day nearest to today on one side; None if it is nearly a year away.
+def _nearest(match: DateMatch, found: Sequence[Interval], lean: int) -> Interval | None:
+    """Return the nearest on one side of today; None if a day is nearly a year away.
 
     Today itself counts as ahead; for the past it is unclear.
     """
-    for step in range(9) if lean else ():
-        found = in_year(match.today.year + step * lean)
-        away = (found - match.today).days * lean if found else -1
-        if away >= 0:
-            is_clear = away <= CLEAR_DAYS and (away or lean > 0)
-            return found if is_clear else None
-    return None
-
-
-def _agreed_day(match: DateMatch, month: int, day: int) -> DateRange | None:
-    """Return the range of `Friday, April 16` in the nearest year with that weekday."""
-    days = [calendar_day(match.today.year + step, month, day) for step in (-1, 0, 1)]
-    near = [
-        found
-        for found in days
-        if found
-        and found.weekday() == match.number("k")
-        and (found - match.today).days * match.lean >= 0
-        and abs((found - match.today).days) < _AGREED_DAYS
-    ]
-    return day_range(near[0], match.when) if len(near) == 1 else None
-
-
-_AGREED_DAYS = 366
-CLEAR_DAYS = 322
-"""The largest distance of a date without a year.
-
-A date farther away is less than six weeks away on the other side of today.
-"""
-
-
-def _month_by_lean(match: DateMatch) -> DateRange | None:
-    """Return the range of `in May` or `三月` if the direction is known.
-
-    `三个月` is a duration.
-    """
-    is_duration = not match.all("b") and match.tokens[-1].word != "月"
-    if match.annual or not match.lean or is_duration:
-        return None
-    return _nearest_month(match, match.lean)
-
-
-def _nearest_month(match: DateMatch, lean: int) -> DateRange | None:
-    month = match.number("bnw")
-    if not 1 <= month <= 12:
-        return None
-    passed = (month - match.today.month) * lean < 0
-    return _month(match.today.year + lean * passed, month, match.when)
-
-
-def _end(match: DateMatch) -> DateRange | None:
-    """Return the last day of `by the end of the month` or `by the end of January`.
-
-    None for a week, a season or the past.
-    """
-    whole: DateRange | None = None
-    if match.lean < 0:
-        return None
-    if match.all("Z"):
-        return _end_by_signs(match)
-    if match.all("b"):
-        named = (
-            _month_of_year
-            if match.all("y")
-            else _month_named
-            if match.all("jmz")
-            else _month_ahead
-        )
-        whole = named(match)
-    elif match.all("u") in (["day"], ["month"], ["year"]):
-        whole = unit_at(str(match.all("u")[0]), match.offset(), match.when)
-    elif match.all("y"):
-        whole = _year_named(match)
-    return day_range((whole.end - DAY).date(), match.when) if whole else None
-
-
-def _end_by_signs(match: DateMatch) -> DateRange | None:
-    """Return the last day of `十二月底` or `下个月底`."""
-    if match.all("W"):
-        unit, offset = unit_and_offset(match.all("W")[0])
-        whole = unit_at(unit, offset, match.when) if unit != "week" else None
-    elif match.all("u") == ["month"]:
-        whole = _nearest_month(match, 1)
+    if lean > 0:
+        near = next((one for one in found if one.end.date() > match.today), None)
+    elif lean < 0:
+        near = next((one for one in reversed(found) if one.start <= match.when), None)
     else:
         return None
-    return day_range((whole.end - DAY).date(), match.when) if whole else None
+    if near is None or near.granularity != "day":
+        return near
+    away = abs(_away(near, match))
+    return near if away <= _CLEAR_DAYS and (away or lean > 0) else None
 
 
-def _month_ahead(match: DateMatch) -> DateRange | None:
-    return _nearest_month(match, 1)
-
-
-def _counted(match: DateMatch, sign: int) -> DateRange | None:
-    """Return the day, calendar week, month or year at a distance: `three weeks ago`."""
-    count, unit, when = sign * match.number("nw"), match.all("u")[0], match.when
-    if unit == "hour":
-        moment = (when.astimezone(UTC) + timedelta(hours=count)).astimezone(when.tzinfo)
-        start = moment.replace(minute=0, second=0, microsecond=0)
-        return DateRange(start, start + timedelta(hours=1), "hour")
-    if unit == "day":
-        return day_range(match.today + count * DAY, when)
-    return unit_at(str(unit), count, when)
-
-
-def unit_at(unit: str, offset: int, when: datetime) -> DateRange | None:
-    """Return the day, week, weekend, month or year that is `offset` units away."""
-    today = when.date()
-    if unit == "day":
-        return day_range(today + offset * DAY, when)
-    if unit == "week":
-        return _week(_monday(today) + 7 * offset * DAY, when)
-    if unit == "weekend":
-        saturday = _monday(today) + timedelta(days=5 + 7 * offset)
-        return days_range(saturday, saturday + 2 * DAY, when, "weekend")
-    if unit == "month":
-        return _month(today.year, today.month + offset, when)
-    return _year(today.year + offset, when) if unit == "year" else None
-
-
-def _ago(match: DateMatch) -> DateRange | None:
-    return _counted(match, -1)
-
-
-def _ahead(match: DateMatch) -> DateRange | None:
-    """Return the range of `in three days`; None for a duration, as in a past sentence."""
-    is_duration = match.lean < 0 or 0 in match.all("i")  # en deux semaines
-    return None if is_duration else _counted(match, 1)
-
-
-def _unit(match: DateMatch) -> DateRange | None:
-    """Return the range of `last week` or `先週`.
-
-    The result is None for `this past week` in English, a rolling window.
-    """
-    if match.all("W"):
-        unit, offset = unit_and_offset(match.all("W")[0])
-        return unit_at(unit, offset, match.when)
-    if match.all("z") and match.lexicon.rolling_nearest:
+def _day_of_month(match: DateMatch, number: int) -> Interval | None:
+    """Return the range of `on the 12th`; a past one is of this month, else unclear."""
+    found, today = _occurrences(match, _years_near(match)), match.today
+    if not match.lean or number == today.day or (match.lean < 0 and number > today.day):
         return None
-    unit = str(match.all("u")[0])
-    return (
-        None if unit in {"hour", "day"} else unit_at(unit, match.offset(), match.when)
-    )
+    return _nearest(match, found, match.lean)
 
 
-def unit_and_offset(value: Value) -> tuple[str, int]:
-    """Return the unit and its distance in the value of `先週`."""
-    assert isinstance(value, tuple)
-    return str(value[0]), int(value[1])
+def _years_near(match: DateMatch) -> range:
+    return range(match.today.year - 1, match.today.year + 2)
 
 
-def _weekday(match: DateMatch) -> DateRange | None:
-    """Return the range of `last Friday`, `this Friday`, `next Friday`.
+def _weekday(match: DateMatch) -> Interval | None:
+    """Return the range of `last Friday`, `this Friday`, `next Friday`, `on Friday`.
 
     `next Friday` is in the next week, provided that all readings agree on it; `before
-    last` and `after next` are a week further away.
+    last` and `after next` are a week further away. A plan for the weekday of today is
+    for next week; for the past it is unclear.
     """
-    weekday, today = match.number("k"), match.today
-    in_week = _monday(today) + timedelta(days=weekday)
+    weekday, today, lean = match.number("k") or 0, match.today, match.lean
+    in_week = today + timedelta(days=weekday - today.weekday())
     before = today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
     coming = today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
     offset = match.offset()
     if offset < 0:
-        return day_range(before + 7 * (offset + 1) * DAY, match.when)
-    if match.all("z"):
-        return day_range(coming, match.when)
+        return match.day(before + 7 * (offset + 1) * DAY)
+    if match.has("z"):
+        return match.day(coming)
     if offset > 0:
         is_next_week = coming == in_week + 7 * DAY
-        agreed = match.lexicon.next_weekday_is_next_week or is_next_week
-        return day_range(in_week + 7 * offset * DAY, match.when) if agreed else None
-    if in_week < today and match.lean >= 0:
-        return day_range(coming, match.when) if match.lean else None
-    return (
-        None if in_week > today and match.lean < 0 else day_range(in_week, match.when)
-    )
+        flags = match.lexicon.flags
+        agreed = "next_weekday_is_next_week" in flags or is_next_week
+        return match.day(in_week + 7 * offset * DAY) if agreed else None
+    if match.has("j") and (in_week - today).days * (lean or 1) >= 0:
+        return match.day(in_week)
+    if lean > 0:
+        return match.day(coming)
+    is_clear = lean and in_week != today and not match.has("j")
+    return match.day(before) if is_clear else None
 
 
-def _weekday_by_lean(match: DateMatch) -> DateRange | None:
-    """Return the range of `on Friday` in a sentence with a direction.
-
-    A plan for the weekday of today is for next week; for the past it is unclear.
-    """
-    ahead = (match.number("k") - match.today.weekday()) % 7
-    if match.lean > 0:
-        ahead = ahead or 7
-    if not match.lean or not ahead:
-        return None
-    return day_range(
-        match.today + timedelta(days=ahead if match.lean > 0 else ahead - 7),
-        match.when,
-    )
-
-
-def _month_named(match: DateMatch) -> DateRange | None:
-    """Return the range of `last May`, `this May` or `next May`.
-
-    `last May` is the latest that has ended, `next May` the first to begin, `this May`
-    the one of this year; `before last` and `after next` are a year further away.
-    """
-    month, today, years = match.number("b"), match.today, match.offset()
-    if years < 0 and month < today.month:
-        years += 1
-    elif years > 0 and month > today.month:
-        years -= 1
-    return _month(today.year + years, month, match.when)
-
-
-def _season_named(match: DateMatch) -> DateRange | None:
-    """Return the range of `last summer`, `this summer` or `next summer`.
-
-    `last summer` has ended, `next summer` has not begun; `this summer` is clear within
-    it or by the direction. `before last` and `after next` are a year further away.
-    """
-    seasons = [
-        season
-        for step in range(-3, 4)
-        if (season := _season_of(match, match.today.year + step))
-    ]
-    ended = [candidate for candidate in seasons if candidate.end <= match.when]
-    current = [
-        candidate
-        for candidate in seasons
-        if candidate.start <= match.when < candidate.end
-    ]
-    ahead = [candidate for candidate in seasons if candidate.start > match.when]
-
-    offset = match.offset()
-    if not offset:
-        if current:
-            return current[0]
-        offset = match.lean
-    if offset < 0:
-        return ended[offset] if len(ended) >= -offset else None
-    if offset > 0:
-        return ahead[offset - 1] if len(ahead) >= offset else None
-    return None
-
-
-def _season_of(match: DateMatch, year: int) -> DateRange | None:
-    return _season(year, match.number("s"), match.when)
-
-
-def _weekend(match: DateMatch) -> DateRange | None:
+def _weekend(match: DateMatch) -> Interval | None:
     """Return the Saturday and Sunday of last, this or next week.
 
     `this weekend` in a past sentence on a weekday is unclear.
     """
-    offset = match.offset()
-    if not offset and match.lean < 0 and match.today.weekday() < 5:
+    offset, is_weekday = match.offset(), match.today.weekday() < 5
+    if not offset and match.lean < 0 and is_weekday:
         return None
-    if match.all("z") and offset > 0:
-        offset = 0 if match.today.weekday() < 5 else 1
-    return unit_at("weekend", offset, match.when)
+    if match.has("z") and offset > 0:
+        offset = int(not is_weekday)
+    return match.unit_at("weekend", offset)
 
 
-def _named_day(match: DateMatch) -> DateRange | None:
-    return day_range(match.today + match.number("d") * DAY, match.when)
+def _inside(match: DateMatch) -> Interval | None:
+    """Return the named day or month that lies in a unit.
+
+    Examples are `June 27 next year`, `letztes Jahr im Mai`, `Friday of next week` and
+    `去年3月5日`. None if no day of the unit, or more than one, has that name.
+    """
+    letters = [token.letter for token in match.tokens]
+    if "W" in letters:
+        place = letters.index("W")
+        outer = _unit(match.part(place, place + 1))
+        rest = match.tokens[place + 1 :]
+        rest = [  # 上周五
+            token._replace(letter="k", value=int(str(token.value)) - 1)
+            if token.letter == "w"
+            else token
+            for token in rest
+        ]
+    else:
+        place = letters.index("u")
+        first = place - 1 if place and letters[place - 1] in "mjz" else place
+        last = place + 1 if first < place else place + 2
+        outer = _unit(match.part(first, last))
+        rest = [*match.tokens[:first], *match.tokens[last:]]
+    if outer is None:
+        return None
+    years = range(outer.start.year, (outer.end - DAY).year + 1)
+    found = [
+        one
+        for one in _occurrences(replace(match, tokens=rest), years)
+        if outer.start <= one.start and one.end <= outer.end
+    ]
+    return found[0] if len(found) == 1 else None
 
 
-def _part(match: DateMatch) -> DateRange | None:
-    """Return the range of `this morning` or `last night`, hours of a nearby day."""
-    value = match.all("P")[0]
-    assert isinstance(value, tuple)
-    day = match.today + int(value[0]) * DAY
-    begin, until = _numbers(value)
-    return DateRange(
-        _at(day, match.when.tzinfo, begin),
-        _at(day, match.when.tzinfo, until),
-        "hour",
+def _nth(match: DateMatch) -> Interval | None:
+    """Return the range of `the second Tuesday in March`, `the last Monday of May`."""
+    if not match.has("o") and match.offset() != -1:
+        return None
+    if match.has("u"):
+        return _inside(match)
+    named = replace(match, tokens=[one for one in match.tokens if one.letter != "j"])
+    if match.has("y"):
+        return _named(named)
+    years = (match.today.year + step for step in _YEARS)
+    return _nearest(match, _occurrences(named, years), match.lean)
+
+
+def _stretch(match: DateMatch) -> Interval | None:
+    """Return the range of `from December 3 to 7`, `from Wednesday to Friday`.
+
+    None without a direction, for a working week, which may be any, and for the past if
+    the days are not over.
+    """
+    place = next(
+        place
+        for place, token in enumerate(match.tokens)
+        if place and token.letter in "TLr"
     )
+    first, last = match.part(0, place), match.part(place)
+    if not last.has("k" if first.has("k") else "n") or not (
+        match.lean or last.has("y")
+    ):
+        return None
+    is_monday = first.number("k") == 0 and match.lean > 0
+    if is_monday and (last.number("k") or 0) >= 4:
+        return None
+    names = list(first.tokens)
+    if first.has("n") and not first.has("b"):
+        names += [token for token in last.tokens if token.letter == "b"]
+    year = last.number("y")
+    if year:
+        months = [int(str(one)) for one in match.all("b")]
+        year -= months[-1] < months[0]
+        found = _occurrences(replace(match, tokens=names), [year])
+        start = found[0] if found else None
+    else:
+        start = _named(replace(match, tokens=names))
+    if start is None:
+        return None
+    after = _occurrences(
+        replace(last, tokens=[one for one in last.tokens if one.letter != "y"]),
+        (start.start.year, start.start.year + 1),
+    )
+    end = next((one for one in after if one.start > start.start), None)
+    if end is None or (end.start - start.start).days > _YEAR_DAYS:
+        return None
+    if match.lean < 0 and end.start.date() > match.today:
+        return None
+    return Interval(start.start, end.end, "day", "")
 
 
-def _numeric(match: DateMatch) -> DateRange | None:
+# -- other expressions ---------------------------------------------------------------------
+
+
+def _end(match: DateMatch) -> Interval | None:
+    """Return the last day of `by the end of the month` or `by the end of January`.
+
+    None for a week, a season or the past.
+    """
+    if match.lean < 0 or match.has("se") or match.unit() == "week":
+        return None
+    if match.unit() == "day":
+        return match.day(match.today)
+    make = _unit if match.has("uW") else _day if match.has("d") else _named
+    whole = make(replace(match, lean=1))
+    return match.day((whole.end - DAY).date()) if whole else None
+
+
+def _counted(match: DateMatch) -> Interval | None:
+    """Return the day, calendar week, month or year at a distance: `three weeks ago`.
+
+    `in three days` in a past sentence is a duration.
+    """
+    is_ahead = not match.has("ah")
+    if is_ahead and (match.lean < 0 or 0 in match.all("i")):  # en deux semaines
+        return None
+    count = (match.number("nw") or 0) * (1 if is_ahead else -1)
+    if match.unit() != "hour":
+        return match.unit_at(match.unit(), count)
+    moment = match.when.astimezone(UTC) + timedelta(hours=count)
+    start = moment.astimezone(match.when.tzinfo).replace(
+        minute=0, second=0, microsecond=0
+    )
+    return Interval(start, start + timedelta(hours=1), "hour", "")
+
+
+def _around(match: DateMatch) -> Interval | None:
+    """Return the week or the weekend of a day: `the week of 9 November 2026`."""
+    day = _named(
+        replace(match, tokens=[one for one in match.tokens if one.letter != "e"])
+    )
+    unit = "weekend" if match.has("e") else match.unit()
+    return replace(match, when=day.start).unit_at(unit, 0) if day else None
+
+
+def _shifted(match: DateMatch) -> Interval | None:
+    """Return the day that is some weeks from another: `a week from Friday`.
+
+    `Donnerstag in einer Woche` is a week after the coming one or the one of next week;
+    it is resolved if both are the same day.
+    """
+    weeks = match.number("nw") or 1
+    if match.unit() != "week":
+        return None
+    sign = -1 if match.has("ah") else 1
+    if match.has("d"):
+        day = match.today + (match.number("d") or 0) * DAY
+        return match.day(day + 7 * sign * weeks * DAY)
+    base = _weekday(replace(match, lean=sign))
+    if base is None:
+        return None
+    day = base.start.date() + 7 * sign * weeks * DAY
+    week = match.unit_at("week", sign * weeks)
+    assert week is not None
+    is_clear = match.has("F") or week.start <= (match.day(day) or week).start < week.end
+    return match.day(day) if is_clear else None
+
+
+def _unit(match: DateMatch) -> Interval | None:
+    """Return the range of `last week` or `先週`; English `the past week` is rolling."""
+    for value in match.all("W"):
+        assert isinstance(value, tuple)
+        return match.unit_at(str(value[0]), int(value[1]))
+    letters = "".join(token.letter for token in match.tokens)
+    if match.unit() == "day":  # the last day
+        return None
+    if "rolling" in match.lexicon.flags and ("z" in letters or letters == "gmu"):
+        return None
+    return match.unit_at(match.unit(), match.offset())
+
+
+def _day(match: DateMatch) -> Interval | None:
+    return match.day(match.today + (match.number("d") or 0) * DAY)
+
+
+def _part(match: DateMatch) -> Interval | None:
+    """Return the range of `this morning` or `last night`, hours of a nearby day."""
+    if match.offset() > 0:
+        return None
+    day = match.today + match.offset() * DAY
+    value = match.all("Pp")[0]
+    assert isinstance(value, tuple)
+    if len(value) == 3:
+        day += int(value[0]) * DAY
+    return _hours(match.days(day, day + DAY), value)
+
+
+def _hours(day: Interval, value: Value) -> Interval:
+    assert isinstance(value, tuple)
+    begin, until = (timedelta(hours=int(one)) for one in value[-2:])
+    return Interval(day.start + begin, day.start + until, "hour", "")
+
+
+def _numeric(match: DateMatch) -> Interval | None:
     """Return the range of `2026-11-20` or `20.11.2026`.
 
     `03/04/2026` has a range only if the zone decides which number is the month.
     """
     text = str(match.all("D")[0])
-    first, second, third = (int(part) for part in re.split(r"[-/.]", text))
-    if len(re.split(r"[-/.]", text)[0]) == 4:
-        found = calendar_day(first, second, third)
-    elif "." in text or zone_name(match.when).startswith(DAY_FIRST) or first > 12:
-        found = calendar_day(third, second, first)
-    elif (
-        zone_name(match.when).startswith(MONTH_FIRST) or second > 12 or first == second
-    ):
-        found = calendar_day(third, first, second)
+    parts = re.split(r"[-/.]", text)
+    first, second, third = map(int, parts)
+    if len(parts[0]) == 4:
+        found = _calendar_day(first, second, third)
+    elif "." in text or _DAY_FIRST.match(match.zone) or first > 12:
+        found = _calendar_day(third, second, first)
+    elif _MONTH_FIRST.match(match.zone) or second > 12 or first == second:
+        found = _calendar_day(third, first, second)
     else:
         found = None
     return (
-        day_range(found, match.when)
-        if found and _FIRST_YEAR <= found.year <= _LAST_YEAR
-        else None
+        match.day(found) if found and _FIRST_YEAR <= found.year <= _LAST_YEAR else None
     )
 
 
-def _year_named(match: DateMatch) -> DateRange | None:
-    return _year(match.number("y"), match.when)
-
-
-def within(day: DateRange, token: Token) -> DateRange | None:
+def within(day: Interval, token: Token) -> Interval | None:
     """Return `day` narrowed to the hours or the clock time of `token`, or None."""
     if token.letter == "p":
-        begin, until = _numbers(token.value)
-        return DateRange(
-            day.start + timedelta(hours=begin),
-            day.start + timedelta(hours=until),
-            "hour",
-        )
+        return _hours(day, token.value)
     match = re.match(
         r"(\d{1,2})(?::|h|uhr)?(\d{2})?\s?([ap])?", str(token.value).casefold()
     )
@@ -545,37 +566,79 @@ def within(day: DateRange, token: Token) -> DateRange | None:
     if hour > 23 or minute > 59:
         return None
     start = day.start + timedelta(hours=hour, minutes=minute)
-    return (
-        DateRange(start, start + timedelta(minutes=1), "minute")
-        if match[2]
-        else DateRange(start, start + timedelta(hours=1), "hour")
-    )
+    if match[2]:
+        return Interval(start, start + timedelta(minutes=1), "minute", "")
+    return Interval(start, start + timedelta(hours=1), "hour", "")
 
 
-def _numbers(value: Value) -> tuple[int, int]:
-    assert isinstance(value, tuple)
-    return int(value[-2]), int(value[-1])
+# -- grammar -------------------------------------------------------------------------------
 
+_LEAD = "[iqrLSFcxh]?g?"
+_DATE = "(?:ng{0,2}b|bg?n)"  # 20th of November, November 20
+_NAME = f"(?:{_DATE}|[bHsX])"
+_UNIT = "(?:[mjz]u|um)"  # last year, l'an dernier
+_ENDPOINT = "(?:k|bg?n|ng{0,2}b?)"
+RULES: Sequence[tuple[str, str, Callable[[DateMatch], Interval | None] | None]] = (
+    (
+        "skip",
+        r"v[gmjnwzo]{0,3}[kubsepWdPH](?:[igc]{0,2}b)?|c?g?kv",
+        None,
+    ),  # every Friday
+    ("skip", r"g?[kH]=", None),  # Monday is my day off
+    ("skip", rf"Ag?[mjz]?(?:[kH]|{_DATE}(?!,?g?y)|n)", None),  # after Friday
+    # from Wednesday to Friday, vom 3. bis 7. Dezember
+    ("stretch", rf"[FS]g?{_ENDPOINT}[TLr]g?{_ENDPOINT}(?:,?g?y)?", _stretch),
+    # a week from Friday, tomorrow week, Donnerstag in einer Woche
+    ("shifted", r"[nw]u[FA]g?[dk]|[cx]?g?[dk](?:u(?![am])|i[nw]u)", _shifted),
+    ("shifted", r"(?:[nw]u[af]|[ih][nw]u)c?g?[dk]", _shifted),  # a week ago yesterday
+    ("skip", r"[nwg]u[rLFA]g?[mjz]?[kdbpDH]|[nw]uB", None),  # two days before Christmas
+    # by the end of next month, by the end of May 2027
+    (
+        "end",
+        r"[RE]g?[jmz]?(?:[usekd][jmz]?|b[jmz]?(?:,?g?y)?|y)|[Lr]?(?:(?:yu?)?b|W)g?Z",
+        _end,
+    ),
+    # the second Tuesday in March, the last Monday of next month
+    ("nth", r"c?g?[om]k[igcLS]{0,2}(?:b(?:,?g?y)?|[mjz]u(?!u))", _nth),
+    ("skip", r"okg?", None),  # the second Tuesday
+    # June 27 next year, im Mai letzten Jahres, on the 12th of last month
+    ("inside", rf"{_LEAD}c?g?{_NAME},?[gi]{{0,2}}{_UNIT}", _inside),
+    ("inside", rf"(?:[crLSFq]g?n|c?g?k,?)[gi]{{0,2}}{_UNIT}", _inside),
+    # last year in May, letztes Jahr am 3. Mai, last month on the 5th, 上周五
+    ("inside", rf"g?{_UNIT},?(?:[icgqxr@]{{0,3}}{_NAME}|c?g?k|cg?n(?!u))", _inside),
+    ("inside", rf"Wg?(?:{_DATE}|[kbn]|w(?!u))", _inside),
+    # Friday, 20 November 2026; in May 2024; the summer of 2021; the 20th of November
+    ("named", rf"{_LEAD}(?:[mjz]?k,?c?g{{0,2}})?(?:{_DATE}|[bs]),?g?yu?", _named),
+    ("named", rf"{_LEAD}yu?bn?", _named),  # 2024年5月5日
+    ("named", rf"{_LEAD}(?:[mjz]?k,?c?g{{0,2}})?{_DATE}(?!u)", _named),
+    # the week of 9 November 2026
+    ("around", rf"g?[ue]g(?:{_DATE})(?:,?g?y)?", _around),
+    ("counted", r"[nw]ua|[ih][nw]u|[nw]uf", _counted),  # three weeks ago
+    # at Easter 2027
+    ("holiday", r"[cx@irRLSEq]?g?[mjz]?H(?:,?g?y|[mz](?![uks]))?", _named),
+    ("number", r"[crLSFq]?g?[mjz]?kc?,?c?g{0,2}n|[crLSFq]g?n", _named),  # on the 12th
+    ("named", r"[crLSq]g?X", _named),  # am 28.11.
+    ("day", r"g?d", _day),
+    ("part", r"P|[jm]p", _part),  # tonight, this morning
+    ("numeric", r"[crLSqx]?D", _numeric),
+    ("year", r"[iqrLSh]g?yu?|c?g?yu(?![afnw])", _named),  # since 2019, в 2019 году
+    (
+        "unit",
+        r"W(?![nw]u)|g?mu|[jz]u|um|g?uB",
+        _unit,
+    ),  # last week, the week before last
+    # next Friday, vendredi dernier, the Friday before last
+    (
+        "named",
+        r"[cxrLSiq]?(?:[mjz]k|[mjz][bs]|g?(?:[kbs][mz]|[kbs]B(?![kbsuednw])))",
+        _named,
+    ),
+    ("weekend", r"[cxrLS]?g?(?:[mjz]e|em|eB)", _weekend),
+    ("month", r"[iqrLSFTch]g?b", _named),  # in May, postponed to May
+    ("weekday", r"[crqLSFxTh]{0,2}g?k", _named),  # on Friday
+)
+"""The rules in order of preference at one position: name, pattern, maker.
 
-VALUE_MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
-    "end": _end,
-    "date": _full_date,
-    "month_of_year": _month_of_year,
-    "season_of_year": _season_of_year,
-    "yearless": _yearless,
-    "day_dot_month": _yearless,
-    "ago": _ago,
-    "ahead": _ahead,
-    "day": _named_day,
-    "part": _part,
-    "numeric": _numeric,
-    "year": _year_named,
-    "unit": _unit,
-    "weekday": _weekday,
-    "month": _month_named,
-    "season": _season_named,
-    "weekend": _weekend,
-    "month_by_lean": _month_by_lean,
-    "month_by_number": _month_by_lean,
-    "weekday_by_lean": _weekday_by_lean,
-}
+A rule without a maker consumes text that must not be parsed as a date.
+"""
+GRAMMAR = re.compile("|".join(f"({pattern})" for _, pattern, _ in RULES))

@@ -2,7 +2,10 @@
 
 Section `[dates]` of the language files lists words and short phrases by class; this
 module gives each a class letter and a value. A value is a number, a unit, a unit with
-an offset (`week:-1`), or an offset with hours (`0:18:24`: today from 18 to 24).
+an offset (`week:-1`), or hours (`12:18`), with an offset of days before them (`0:18:24`:
+today from 18 to 24). English and German have a section `[tense]` besides: there the
+sentence decides whether a time is past or future; in the other languages only a time
+that directs itself is resolved.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.languages import LazyPattern
+from engram.core.language.words import PAST_FORMS, STOP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -43,8 +47,9 @@ _CLASSES = {
     "ago_before": "h",  # before the number: `vor`
     "ago_after": "a",  # after it: `ago`
     "from_now": "f",  # from today
-    "from_another_time": "F",  # counted from a time the text does not give
-    "within": "i",  # before a number or a year: `in`
+    "from": "F",  # the start of a stretch
+    "beside": "A",  # after another time
+    "within": "i",  # before a number or a year: `in`; 0 for a duration
     "since": "q",  # seit
     "since_after": "Q",  # から
     "starting": "S",  # ab
@@ -59,22 +64,22 @@ _CLASSES = {
     "on": "c",  # am
     "toward": "x",  # für
     "at": "@",  # um
-    "every": "v",  # a habit follows
-    "day_signs": "U",  # 号
+    "every": "v",  # a habit
+    "copula": "=",  # a subject before it is no time
     "glue": "g",  # `the`, `of`
     "not_dates": "-",  # phrases that only look like a time
 }
 """The letter of each other class.
 
-`X` is a day and a month in figures; a comma has the letter `,`.
+`n` is a number, `y` a year, `X` a day and a month in figures, `D` a date in figures,
+`t` a clock time; a comma has the letter `,` and any other word `.`.
 """
 
-_ANCHORS = "dWPukbsemzaBhH"
+_ANCHORS = "dWPukbsemzaBhHp"
 """Classes of which an expression without a number needs one word."""
-_CJK_ANCHORS = "dWPukH"
 
 _CJK_SIGNS = "\u3005\u3040-\u30ff\u3400-\u9fff"
-_NUMERIC = r"\d{4}(?P<ymd>[-/.])\d{1,2}(?P=ymd)\d{1,2}(?![\d/])|\d{1,2}(?P<dmy>[-/.])\d{1,2}(?P=dmy)\d{4}(?![\d/])"
+_NUMERIC = r"(?<![A-Za-z])(?:\d{4}(?P<ymd>[-/.])\d{1,2}(?P=ymd)\d{1,2}(?![\d/])|\d{1,2}(?P<dmy>[-/.])\d{1,2}(?P=dmy)\d{4}(?![\d/]))"
 _CLOCK = rf"(?i:{languages.any_pattern('dates', 'clock')})"
 _ORDINALS = languages.any_pattern("dates", "ordinals")
 _COUNT = rf"(?P<n>\d+)(?i:{_ORDINALS}|(?<!\d{{3}})\.(?=\ ?[A-Za-zäöü]))?"
@@ -96,43 +101,41 @@ _ASCII_TOKEN = re.compile(rf"{_ASCII_WORD}|{_NUMBER}|{_ASCII_SINGLE}")
 _NO_NUMBER = re.compile(rf"{_WORD}|{_SINGLE}")
 _NO_NUMBER_ASCII = re.compile(rf"{_ASCII_WORD}|{_ASCII_SINGLE}", re.ASCII)
 _DIGIT = re.compile(r"\d")
-_KANA = re.compile(r"[\u3040-\u30ff]")
-
-
-STOP_WORDS = {
-    code: frozenset(text.split())
-    for code, text in languages.texts("words", "stop").items()
-}
-"""The most common words of each language."""
 
 
 @dataclass(frozen=True, slots=True)
-class TenseWords:
+class Tense:
     """The words and forms that show the direction of a sentence in one language.
 
     The words are single tokens; the forms are patterns. `maybe_past` may be another
     form, `not_evidence` contains a form that is not a past. The time of a `reported`
     event differs from that of the report. An `undirected` sentence may be about any
-    time, such as a habit; an `unreal` one is a wish or an unmet condition. With a
-    `duty` a day is a deadline. A clause ends at a word of `conjunctions`; an event
-    `toward` a day is before it.
+    time, such as a habit. With a `duty` a day is a deadline. A clause ends at a word of
+    `conjunctions`; an event `toward` a day is before it.
     """
 
-    language: str
-    past: frozenset[str]
-    future: frozenset[str]
-    present: frozenset[str]
-    not_past: frozenset[str]
-    reported: frozenset[str]
-    conjunctions: frozenset[str]
-    past_forms: LazyPattern | None
-    present_forms: LazyPattern | None
-    maybe_past: LazyPattern | None
-    not_evidence: LazyPattern | None
-    undirected: LazyPattern | None
-    unreal: LazyPattern | None
-    duty: LazyPattern | None
-    rescheduled: LazyPattern | None
+    words: Mapping[str, frozenset[str]]
+    forms: Mapping[str, LazyPattern]
+
+    def has(self, key: str, words: Iterable[str]) -> bool:
+        """Return whether one of the words is in the list `key`."""
+        return not self.words[key].isdisjoint(words)
+
+    def shows(self, key: str, text: str) -> bool:
+        """Return whether the text has a form of the pattern `key`."""
+        return self.forms[key].search(text) is not None
+
+
+STOPS = frozenset(".!?;。！？；\n")
+_COMMAS = frozenset(",，、:：–—")
+_TENSE_WORDS = (
+    *("past", "future", "present", "not_past", "reported", "conjunctions", "annual"),
+    "objects",
+)
+_TENSE_FORMS = (
+    *("past_forms", "maybe_past", "present_forms", "not_evidence", "undirected"),
+    *("duty", "rescheduled"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,37 +143,27 @@ class Lexicon:
     """The words for time of one language, or of the languages that share their signs.
 
     `phrases` maps tokens joined by blanks to their class letter and value; `heads` are
-    their first tokens, `reach` the number of tokens of the longest. `family` selects
-    the grammar. A text can contain an expression only if it has one of `anchors`, or
-    one of `years` and a number. `function_words` may follow a day that is named by its
-    number alone.
+    their first tokens, `reach` the number of tokens of the longest. A text can contain
+    an expression only if it has one of `anchors`, or one of `leads` and a number.
+    `unreal` is a pattern of a wish or an unmet condition.
     """
 
     name: str
-    family: str
     phrases: Mapping[str, tuple[str, Value]]
     heads: frozenset[str]
     reach: int
     anchors: frozenset[str]
-    years: frozenset[str]
+    leads: frozenset[str]
     function_words: frozenset[str]
-    tenses: tuple[TenseWords, ...]
-    ordinal_dot: bool = False
-    """Whether `20.` is a day."""
-    bare_weekdays: bool = False
-    """Whether a weekday without an article is a certain day anywhere in a sentence."""
-    next_weekday_is_next_week: bool = False
-    """Whether `next Friday` is never the coming one."""
-    rolling_nearest: bool = False
-    """Whether `the past week` is not a calendar week."""
+    unreal: LazyPattern
+    tense: Tense | None
+    flags: frozenset[str]
+    """`ordinal_dot`: `20.` is a day. `unspaced`: no blanks between words.
 
-    def tense_of(self, text: str) -> TenseWords:
-        """Return the tense words of the language of `text`; kana are Japanese."""
-        is_japanese = len(self.tenses) > 1 and _KANA.search(text)
-        wanted = "ja" if is_japanese else "zh"
-        return next(
-            (tense for tense in self.tenses if tense.language == wanted), self.tenses[0]
-        )
+    `bare_weekdays`: a weekday without an article is a certain day anywhere in a
+    sentence. `next_weekday_is_next_week`: `next Friday` is never the coming one.
+    `rolling`: `the past week` is not a calendar week.
+    """
 
 
 def tokens(text: str) -> Iterable[str]:
@@ -188,14 +181,16 @@ def tokens(text: str) -> Iterable[str]:
 
 def _phrases(section: Mapping[str, str]) -> dict[str, tuple[str, Value]]:
     """Return the class letter and value of each phrase of one `[dates]` section."""
-    phrases: dict[str, tuple[str, Value]] = {}
+    phrases: dict[str, tuple[str, Value]] = {",": (",", "")}
     for key, (letter, first) in _NUMBERED.items():
         for number, spellings in enumerate(_listed(section, key), first):
             phrases |= dict.fromkeys(spellings.split("/"), (letter, number))
 
-    weekdays = [spellings.split("/")[0] for spellings in _listed(section, "weekdays")]
+    weekdays = [day for day, (letter, _) in phrases.items() if letter == "k"]
     for word in section.get("kinds_of_weekday", "").split():  # `a Friday` is no date
         phrases |= {f"{word} {day}": ("-", "") for day in weekdays}
+    for part in section.get("weekday_endings", "").split():  # Montagabend
+        phrases |= {f"{day}{part}": phrases[day] for day in weekdays}
 
     for key, letter in _CLASSES.items():
         for entry in _listed(section, key):
@@ -216,132 +211,55 @@ def _value(text: str) -> Value:
     return int(text) if len(parts) == 1 else tuple(int(part) for part in parts)
 
 
-def _lexicon(name: str, sections: Mapping[str, Mapping[str, str]]) -> Lexicon:
-    """Return the lexicon of the languages to which the sections belong."""
-    first = next(iter(sections.values()))
-    phrases: dict[str, tuple[str, Value]] = {",": (",", "")}
-    for section in sections.values():
-        phrases |= _phrases(section)
+def _lexicon(codes: list[str], sections: Mapping[str, Mapping[str, str]]) -> Lexicon:
+    """Return the lexicon of the languages `codes`."""
+    own = [sections[code] for code in codes]
+    phrases = {key: entry for one in own for key, entry in _phrases(one).items()}
+    unspaced = languages.unspaced().issuperset(codes)
+    unreal = "|".join(languages.pattern(one["unreal"]) for one in own)
+    tense = languages.section("tense").get(codes[0])
 
     def heads(letters: str) -> frozenset[str]:
         return frozenset(
-            phrase.split()[0]
+            max(phrase.split(), key=len) if letter in "Hp" else phrase.split()[0]
             for phrase, (letter, _) in phrases.items()
             if letter in letters
         )
 
-    def longest(letter: str) -> frozenset[str]:
-        return frozenset(
-            max(phrase.split(), key=len)
-            for phrase, (one, _) in phrases.items()
-            if one == letter
-        )
-
-    family = first["family"]
     return Lexicon(
-        name,
-        family,
+        codes[0],
         phrases,
         heads=frozenset(phrase.split()[0] for phrase in phrases),
         reach=max(len(phrase.split()) for phrase in phrases),
-        anchors=heads(_CJK_ANCHORS)
-        if family == "cjk"
-        else heads(_ANCHORS.replace("H", "")) | longest("H"),
-        years=heads("iqrcLSEFT"),
-        function_words=STOP_WORDS.get(name, frozenset()),
-        tenses=tuple(_tense(code, one) for code, one in sections.items()),
-        ordinal_dot="ordinal_dot" in first,
-        bare_weekdays="bare_weekdays" in first,
-        next_weekday_is_next_week="next_weekday_is_next_week" in first,
-        rolling_nearest="rolling_nearest" in first,
+        anchors=heads("dWPukHp" if unspaced else _ANCHORS),
+        leads=heads("iqrcLSEFT"),
+        function_words=STOP[codes[0]],
+        unreal=LazyPattern(unreal),
+        tense=_tense(codes[0], tense) if tense else None,
+        flags=frozenset(own[0].get("flags", "").split())
+        | ({"unspaced"} if unspaced else set()),
     )
 
 
-def _tense(language: str, section: Mapping[str, str]) -> TenseWords:
-    def words(key: str) -> frozenset[str]:
-        return frozenset(section.get(key, "").split())
-
-    def forms(key: str) -> LazyPattern | None:
-        found = languages.pattern(section.get(key, ""))
-        return LazyPattern(found) if found else None
-
-    return TenseWords(
-        language,
-        past=words("past"),
-        future=words("future"),
-        present=words("present"),
-        not_past=words("not_past"),
-        reported=words("reported"),
-        conjunctions=words("conjunctions"),
-        past_forms=forms("past_forms"),
-        present_forms=forms("present_forms"),
-        maybe_past=forms("maybe_past"),
-        not_evidence=forms("not_evidence"),
-        undirected=forms("undirected"),
-        unreal=forms("unreal"),
-        duty=forms("duty"),
-        rescheduled=forms("rescheduled"),
-    )
+def _tense(code: str, section: Mapping[str, str]) -> Tense:
+    words = {key: frozenset(section.get(key, "").split()) for key in _TENSE_WORDS}
+    words["conjunctions"] |= STOPS | _COMMAS
+    if code == "en":
+        words["past"] |= PAST_FORMS - words["reported"]
+    forms = {
+        key: LazyPattern(languages.pattern(section.get(key, "(?!)")))
+        for key in _TENSE_FORMS
+    }
+    return Tense(words, forms)
 
 
 def _lexicons() -> tuple[Lexicon, ...]:
     sections = languages.section("dates")
-    cjk = {code: one for code, one in sections.items() if one["family"] == "cjk"}
-    own = [
-        _lexicon(code, {code: one})
-        for code, one in sections.items()
-        if one["family"] != "cjk"
-    ]
-    return (*own, _lexicon("cjk", cjk))
+    unspaced = languages.unspaced()
+    own = [[code] for code in sections if code not in unspaced]
+    together = [code for code in sections if code in unspaced]
+    return tuple(_lexicon(codes, sections) for codes in (*own, together))
 
 
 LEXICONS = _lexicons()
 """The lexicons, English first; the first lexicon that parses a phrase is used."""
-
-
-ANNUAL = languages.all_words("dates", "annual")
-"""Words that make a date without a year an anniversary."""
-
-ANNUAL_SIGNS = frozenset(
-    word
-    for code in languages.unspaced()
-    for word in languages.texts("dates", "annual").get(code, "").split()
-)
-"""The same for languages without blanks between words."""
-
-COUNTED_NOUNS = languages.all_words("dates", "counted_nouns")
-"""Nouns after which a number is an amount, not a year or a day."""
-
-MONTH_OR_VERB = languages.all_words("dates", "month_or_verb")
-"""Words that, in lower case, are a month only after one of `BEFORE_MONTH_OR_VERB`."""
-
-BEFORE_MONTH_OR_VERB = languages.all_words("dates", "before_month_or_verb")
-
-SOUTH = (
-    "Australia/",
-    "Pacific/Auckland",
-    "Africa/Johannesburg",
-    "America/Argentina/",
-    "America/Buenos_Aires",
-    "America/Sao_Paulo",
-    "America/Santiago",
-    "America/Montevideo",
-)
-"""Zones whose summer begins in December."""
-
-MONTH_FIRST = (
-    "America/New_York",
-    "America/Chicago",
-    "America/Denver",
-    "America/Los_Angeles",
-    "America/Phoenix",
-    "America/Detroit",
-    "America/Anchorage",
-    "America/Indiana/",
-    "Pacific/Honolulu",
-    "US/",
-)
-"""Zones in which 03/04 is the fourth of March."""
-
-DAY_FIRST = ("Europe/", "Australia/", "Pacific/Auckland", "Asia/Kolkata", "Africa/")
-"""Zones in which 03/04 is the third of April."""

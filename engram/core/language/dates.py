@@ -1,8 +1,8 @@
 """Resolve expressions of time against the moment of speaking (rows X13, X14).
 
 A closed grammar over the lexicons of `date_words`: every token has a class letter, and
-the rules are patterns over the string of letters, so the cost is linear in the text. An
-ambiguous expression gives no interval.
+the rules of `date_values` are patterns over the string of letters, so the cost is
+linear in the text. An ambiguous expression gives no interval.
 
 Conventions. Weeks start on Monday; days, weeks, months and years are those of the local
 calendar, so a day of a clock change has 23 or 25 hours. `last Friday` is the most
@@ -11,13 +11,13 @@ Friday of next week; in the other languages, where the phrase may also mean the 
 one, it is resolved only when both are the same day. `this Friday` is the one of this
 week, unless the sentence has another direction. `last weekend` is that of last week;
 `last summer` the latest that has ended, `next summer` the first that has not begun, by
-meteorological seasons (southern zones known). `two weeks ago` is a calendar week. A
-weekday, a month or a date without a year is resolved only in a sentence about the past
-or the future, and a date without a year only if it is at least six weeks away on the
-other side of today; `03/04/2026` needs a zone that decides the order. `by the end of` a
-month or a year is its last day; the end of a week, Friday for some and Sunday for
-others, is not resolved. `before July`, spoken before it, is the last day before; `by
-July` is that month.
+meteorological seasons (southern zones known); `this summer` is the current one, else
+the direction decides. `two weeks ago` is a calendar week. A weekday, a month or a date
+without a year is resolved only in a sentence about the past or the future, and a date
+without a year only if it is at least six weeks away on the other side of today;
+`03/04/2026` needs a zone that decides the order. `by the end of` a month or a year is
+its last day; the end of a week, Friday for some and Sunday for others, is not resolved.
+`before July`, spoken before it, is the last day before; `by July` is that month.
 """
 
 from __future__ import annotations
@@ -27,51 +27,43 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
-from engram.core.language.date_direction import (
+from engram.core.language.date_tense import (
     DateContext,
+    Token,
     direction,
     has_duty,
+    is_annual,
     is_rescheduled,
     is_unreal,
     may_begin,
 )
-from engram.core.language.date_grammar import GRAMMAR
-from engram.core.language.date_named import NAMED_MAKERS
-from engram.core.language.date_refused import is_refused
 from engram.core.language.date_values import (
     DAY,
-    VALUE_MAKERS,
+    GRAMMAR,
+    RULES,
     DateMatch,
-    DateRange,
-    Token,
-    day_range,
     within,
 )
 from engram.core.language.date_words import (
-    ANNUAL,
-    ANNUAL_SIGNS,
-    BEFORE_MONTH_OR_VERB,
     LEXICONS,
-    MONTH_OR_VERB,
+    STOPS,
     TOKEN,
     Lexicon,
     Value,
     tokens,
 )
-from engram.core.records import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
+
+    from engram.core.records import Interval
 
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-
-MAKERS = {**VALUE_MAKERS, **NAMED_MAKERS}
-"""The maker of each rule of the grammar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +94,10 @@ def spans(text: str, when: datetime, *, lean: int = 0) -> tuple[Span, ...]:
     if when.tzinfo is None:
         message = "a time of speaking needs a zone"
         raise ValueError(message)
-    lexicons = _lexicons_for(set(tokens(text)))
-    found = [
-        span
-        for lexicon in lexicons
-        for span in _scan(text, when, lexicon, lexicons, lean)
-    ]
-    covered = bytearray(len(text))
-    out = []
-    for start, end, interval in sorted(found, key=lambda one: one[0] - one[1]):
-        if not any(covered[start:end]):
-            covered[start:end] = b"x" * (end - start)
-            if interval is not None:
-                out.append(Span(start, end, interval))
-    out.sort(key=lambda span: span.start)
-    return tuple(_once(text, out, when))
+    lexicon = _lexicon_of(set(tokens(text)))
+    return (
+        tuple(_once(text, [*_scan(text, when, lexicon, lean)], when)) if lexicon else ()
+    )
 
 
 _BESIDE = re.compile(
@@ -153,24 +134,21 @@ def _once(text: str, found: Sequence[Span], when: datetime) -> Iterator[Span]:
 
 def _written(date: str, named: Interval, when: datetime) -> Iterator[Interval]:
     """Yield the interval of a date in brackets, if it is a valid date."""
-    if not date[:4].isdigit():
-        for there in resolve(f"from {date}" if " to " in date else date, when)[:1]:
-            length = 7 if "week of" in date else 2 if "weekend of" in date else 0
-            end = there.start + length * DAY if length else there.end
-            size = named.granularity if length else there.granularity
-            yield replace(there, end=end, granularity=size, role=named.role)
-        return
+    parts = date.split("/") if date[:4].isdigit() else [date]
     ranges = [
-        resolve(f"in {part}" if len(part) < 10 else part, when)
-        for part in map(_numbered_month, date.split("/"))
+        resolve(
+            f"{'from' if ' to ' in part else 'in'} {part}"
+            if len(part) < 10 or part is date
+            else part,
+            when,
+        )
+        for part in map(_numbered_month, parts)
     ]
     if all(ranges):
         first, last = ranges[0][0], ranges[-1][0]
-        size = first.granularity if named.granularity in _CLOCK else named.granularity
+        is_range = len(parts) > 1 and named.granularity not in {"hour", "minute"}
+        size = named.granularity if is_range else first.granularity
         yield replace(named, start=first.start, end=last.end, granularity=size)
-
-
-_CLOCK = frozenset({"hour", "minute"})
 
 
 def _numbered_month(date: str) -> str:
@@ -211,7 +189,6 @@ def next_beginning(text: str, when: datetime) -> datetime | None:
     return min(days, default=None)
 
 
-_DIGITS = frozenset("0123456789")
 ANCHORS = frozenset[str]().union(*(one.anchors for one in LEXICONS))
 """Words of which every expression of time without digits contains one."""
 
@@ -226,28 +203,30 @@ def has_time_expression(text: str) -> bool:
         if word in ANCHORS:
             return True
         seen.add(word)
-    return not (text.isascii() and _DIGITS.isdisjoint(text)) and bool(
-        _lexicons_for(seen)
+    return _lexicon_of(seen) is not None
+
+
+def _lexicon_of(seen: set[str]) -> Lexicon | None:
+    """Return the lexicon of the language of a text with the tokens `seen`.
+
+    It is the one with most of the text's function words and words of time; None if the
+    text has no expression of time in it.
+    """
+    numbers = [word for word in seen if word[0].isdigit()]
+    if not numbers and ANCHORS.isdisjoint(seen):
+        return None
+    best = max(
+        LEXICONS,
+        key=lambda one: len(one.function_words & seen) + 2 * len(one.anchors & seen),
     )
-
-
-def _lexicons_for(text_tokens: set[str]) -> list[Lexicon]:
-    """Return the lexicons with an anchor among the tokens `seen`."""
-    numbers = [word for word in text_tokens if word[0].isdigit()]
-    if not numbers and ANCHORS.isdisjoint(text_tokens):
-        return []
-    found = [
-        lexicon
-        for lexicon in LEXICONS
-        if not lexicon.anchors.isdisjoint(text_tokens)
-        or (numbers and not lexicon.years.isdisjoint(text_tokens))
-    ]
-    numeric = any(len(word) >= 8 for word in numbers)
-    return found if found or not numeric else [LEXICONS[0]]
+    if not best.anchors.isdisjoint(seen):
+        return best
+    is_dated = any(len(word) >= 8 for word in numbers)
+    return best if is_dated or (numbers and not best.leads.isdisjoint(seen)) else None
 
 
 def _read(text: str, lexicon: Lexicon) -> list[Token]:
-    """Return `text` as classified tokens; the longest phrase wins."""
+    """Return a text as classified tokens; the longest phrase wins."""
     raw = [
         (found, found.group().casefold().replace("’", "'"))
         for found in TOKEN.finditer(text)
@@ -263,28 +242,46 @@ def _read(text: str, lexicon: Lexicon) -> list[Token]:
         start, end = found.start(), raw[place + size - 1][0].end()
         if entry is None:
             entry = _plain(found, lexicon)
-            if (
-                lexicon.ordinal_dot
-                and _DAY_DOT_MONTH.fullmatch(word)
-                and text[end : end + 1] == "."
-            ):
-                entry = ("X", word)
-        if word in MONTH_OR_VERB and text[start].islower() and not _in_date(raw, place):
-            entry = (".", "")
-        out.append(Token(entry[0], entry[1], start, end, word))
+            if "ordinal_dot" in lexicon.flags and text[end : end + 1] == ".":
+                entry = ("X", word) if _DAY_DOT_MONTH.fullmatch(word) else entry
+        if entry[0] == "b" and word in _VERBS and text[start].islower():
+            year = words[place + 1] if place + 1 < len(words) else ""
+            is_month = out and out[-1].letter in "iqrLSFmzg"
+            if not is_month and not (len(year) == 4 and year.isdigit()):
+                entry = (".", "")
+        out.append(Token(*entry, start, end, word))
         place += size
-    return out
+    return _joined(out) if "unspaced" in lexicon.flags else out
 
 
+_VERBS = frozenset({"may", "march"})
+"""Words that, in lower case, are a month only after a preposition or before a year."""
 _DAY_DOT_MONTH = re.compile(r"\d{1,2}\.\d{1,2}")
 """`28.11.`, with the dot that follows."""
+_SIGNED = {"年": "y", "月": "b", "月份": "b", "日": "n", "号": "n", "號": "n"}
+"""Signs after a number that make it a year, a month or a day."""
 
 
-def _in_date(raw: Sequence[tuple[re.Match[str], str]], place: int) -> bool:
-    """Return whether `may` in lower case is a month, by its neighbours."""
-    before = raw[place - 1][1] if place else ""
-    after = raw[place + 1][1] if place + 1 < len(raw) else ""
-    return before in BEFORE_MONTH_OR_VERB or (after.isdigit() and len(after) == 4)
+def _joined(row: list[Token]) -> list[Token]:
+    """Return the tokens with `3月` as a month and `5日` as a day of one."""
+    out: list[Token] = []
+    for place, token in enumerate(row):
+        letter = _SIGNED.get(token.word, "") if token.letter == "u" else ""
+        after = row[place + 1].letter if place + 1 < len(row) else ""
+        number = out[-1] if out and out[-1].letter in "nw" else None
+        dated = (letter == "b" and number and number.value in range(1, 13)) or (
+            letter == "n" and len(out) > 1 and out[-2].letter == "b"
+        )
+        if (
+            number
+            and dated
+            and after not in {"a", "f"}
+            and number.value in range(1, 32)
+        ):
+            out[-1] = Token(letter, number.value, number.start, token.end, token.word)
+        else:
+            out.append(token)
+    return out
 
 
 def _phrase(
@@ -307,7 +304,7 @@ def _plain(match: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
     if (
         not digits
         or len(digits) > 4
-        or (match.group().endswith(".") and not lexicon.ordinal_dot)
+        or (match.group().endswith(".") and "ordinal_dot" not in lexicon.flags)
     ):
         return ".", ""
     if len(digits) == 4:
@@ -319,92 +316,186 @@ def _scan(
     text: str,
     when: datetime,
     lexicon: Lexicon,
-    lexicons: Sequence[Lexicon],
     lean: int,
-) -> Iterator[tuple[int, int, Interval | None]]:
-    """Yield the expressions of one language as start, end and interval.
-
-    The text may be in any language of `lexicons`, which share some words. The interval is None for words that no language may parse as a time.
-    """
+) -> Iterator[Span]:
+    """Yield the expressions of time of a text in one language."""
     row = _read(text, lexicon)
     letters = "".join(token.letter for token in row)
-    yield from ((token.start, token.end, None) for token in row if token.letter == "-")
-    for found in GRAMMAR[lexicon.family].finditer(letters):
-        rule = (found.lastgroup or "").rpartition("_")[0]
-        first, last = found.span()
-        context = DateContext(text, row, first, last)
-        if rule == "skip" or is_unreal(context, lexicons):
-            yield row[first].start, row[last - 1].end, None
+    for found in GRAMMAR.finditer(letters):
+        rule, _, maker = RULES[(found.lastindex or 1) - 1]
+        context = DateContext(text, row, *found.span(), lexicon)
+        if rule == "stretch" and (moved := _moved_to(context)):
+            context, rule, maker = moved, "", RULES[-1][2]
+        if maker is None or is_unreal(context) or _is_no_date(rule, context):
             continue
-        rule, context = _moved_to(rule, context, lexicon)
-        first = context.first
-        if is_refused(rule, context, lexicon):
-            continue
-        match = _match(context, when, lexicon, lean)
-        interval = MAKERS[rule](match)
+        interval = maker(_match(context, when, lean))
         if interval is None:
-            if rule in _SWALLOWED:
-                yield row[first].start, row[last - 1].end, None
             continue
         if _is_before(context, interval, when):
-            interval = day_range((interval.start - DAY).date(), when)
-        role = _role(context, lexicon)
-        first, last, interval = _narrowed(row, letters, first, last, interval)
+            day = interval.start - DAY
+            interval = replace(
+                interval, start=day, end=interval.start, granularity="day"
+            )
+        first, last, interval = _narrowed(row, letters, context, interval)
         while row[first].letter in _NOT_OF_THE_TIME:
             first += 1
         start, end = row[first].start, row[last - 1].end
         if row[first].letter in "RE":  # its `by` precedes the day
             start += len(row[first].word)
             start += text[start] == " "
-        yield (
-            start,
-            end,
-            Interval(
-                interval.start,
-                interval.end,
-                interval.granularity,
-                text[start:end],
-                role,
-            ),
-        )
+        words, role = text[start:end], _role(context)
+        yield Span(start, end, replace(interval, words=words, role=role))
 
 
-def _moved_to(
-    rule: str, context: DateContext, lexicon: Lexicon
-) -> tuple[str, DateContext]:
+def _moved_to(context: DateContext) -> DateContext | None:
     """Return the second day alone if an appointment was moved from one to the other.
 
     `moved from Tuesday to Thursday` is not a range of days.
     """
-    if rule == "range_of_weekdays":
-        second = replace(context, first=context.last - 1)
-        if is_rescheduled(second, lexicon):
-            return "weekday_by_lean", second
-    if rule == "range_of_days":
-        row = context.row
-        places = range(context.first + 1, context.last)
-        place = next(place for place in places if row[place].letter in _UP_TO)
-        second = replace(context, first=place)
-        if is_rescheduled(second, lexicon):
-            letters = {token.letter for token in row[place : context.last]}
-            return "yearless" if "b" in letters else "day_of_month", second
-    return rule, context
+    places = range(context.first + 1, context.last)
+    place = next(place for place in places if context.row[place].letter in "TLr")
+    second = replace(context, first=place)
+    return second if is_rescheduled(second) else None
 
 
-_UP_TO = "TLr"
-"""Letters of the words before the end of a stretch of time."""
-
-
-_SWALLOWED = frozenset(
-    {"date", "yearless", "nth_weekday", "of_named_unit", "day_of_month"}
-)
-"""Rules whose words no other rule may parse if they name no day."""
 _NOT_OF_THE_TIME = "qrLSFTx"
 """Letters of words before a time that are not part of it."""
-_RANGE_FROM = frozenset({"from", "von", "vom", "du", "del"})
 
 
-def _role(context: DateContext, lexicon: Lexicon) -> Literal["", "since", "until"]:
+def _is_no_date(rule: str, context: DateContext) -> bool:
+    """Return whether the words around a match of `rule` show that it is no date.
+
+    Examples are `in 2000 words`, `Sunday roast`, `the 3rd floor`, `Christmas music`.
+    """
+    row, last = context.row, context.last
+    after = [token.word for token in row[last : last + 2] if token.letter != ","]
+    number = next((word for word in after if word[0].isdigit()), "")
+    if number and row[last - 1].letter in "ny" and after[0] in {"-", "–"}:
+        return True  # May 26-27
+    if number and row[last - 1].letter == "b" and after[0] == number:
+        return len(number) > 2  # January 1200
+    refuses = _REFUSED.get(rule)
+    return bool(refuses and context.lexicon.tense and refuses(context))
+
+
+def _is_address(context: DateContext) -> bool:
+    """Return whether a date is the number of a house: `at 5 May Road`."""
+    return context.first > 0 and context.row[context.first - 1].letter == "@"
+
+
+def _is_amount(context: DateContext) -> bool:
+    """Return whether a year is a number of things: `in 2000 words`."""
+    return context.lead == "i" and _is_before_noun(context, names=False)
+
+
+def _is_no_day(context: DateContext) -> bool:
+    """Return whether a number is no day of a month: `on the 3rd floor`, `by 15`."""
+    return not _is_ordinal(context, context.first) or _is_before_noun(context)
+
+
+def _is_no_stretch(context: DateContext) -> bool:
+    """Return whether two numbers are no days: `from 9 to 5`, `12 to 15 euros`."""
+    places = range(context.first, context.last)
+    letters = [context.row[place].letter for place in places]
+    if "b" in letters or "k" in letters:
+        return False
+    ordinal = [
+        _is_ordinal(context, place)
+        for place in places
+        if letters[place - context.first] == "n"
+    ]
+    return not all(ordinal) or _is_before_noun(context)
+
+
+def _is_no_month(context: DateContext) -> bool:
+    """Return whether a month may be a name or modify a noun: `photos from May`."""
+    if context.lead in "Tc":
+        return not is_rescheduled(context)
+    return context.lead == "F" and (not context.opens() or direction(context) <= 0)
+
+
+def _is_no_holiday(context: DateContext) -> bool:
+    if context.lead in "gH":
+        return not context.opens() or _is_before_noun(context)
+    return "bare_weekdays" not in context.lexicon.flags and _is_before_noun(context)
+
+
+def _is_no_weekday(context: DateContext) -> bool:
+    if context.lead != "k" or "bare_weekdays" in context.lexicon.flags:
+        return False
+    is_time = context.opens() or _is_after_verb(context)
+    return not is_time or _is_before_noun(context)
+
+
+def _is_before_noun(context: DateContext, *, names: bool = True) -> bool:
+    """Return whether a noun follows that the time may modify: `Sunday roast`."""
+    if context.last >= len(context.row):
+        return False
+    after = context.row[context.last]
+    if after.letter in "ubse" or after.word == "of":
+        return True
+    is_word = after.letter == "." and after.word[0].isalpha()
+    is_capital = context.text[after.start].isupper()
+    if "ordinal_dot" in context.lexicon.flags:  # nouns are capitalised
+        return is_word and is_capital
+    is_noun = after.word.strip("'") not in context.lexicon.function_words
+    return is_word and is_noun and (names or not is_capital)
+
+
+def _is_ordinal(context: DateContext, first: int) -> bool:
+    """Return whether the first number is a day of a month: `12th`, `Friday 12`."""
+    row = context.row
+    while row[first].letter != "n":
+        if row[first].letter == "k":
+            return True
+        first += 1
+    value, word = int(str(row[first].value)), row[first].word
+    dot = "ordinal_dot" in context.lexicon.flags and (
+        "." in context.text[row[first].start : row[first].end + 1]
+    )
+    return 1 <= value <= 31 and (dot or not word.rstrip(".").isdigit())
+
+
+def _is_time_spent(context: DateContext) -> bool:
+    """Return whether things may be counted in the time: `17 poems in two weeks`."""
+    if context.lead != "i" or direction(context) > 0:
+        return False
+    others = context.others(*context.clause())
+    return any(
+        token.word[0].isdigit() or (token.letter == "w" and token.value != 1)
+        for token in others
+    )
+
+
+def _is_after_verb(context: DateContext) -> bool:
+    """Return whether a weekday follows a verb or its object: `see you Monday`."""
+    tense = context.lexicon.tense
+    left, _ = context.sentence()
+    said = context.text[context.row[left].start : context.row[context.first].start]
+    ends = context.after in STOPS or not context.after
+    return tense is not None and (
+        any(
+            found.end() == len(said.rstrip())
+            for found in tense.forms["present_forms"].finditer(said)
+        )
+        or (ends and context.before in tense.words["objects"])
+    )
+
+
+_REFUSED: Mapping[str, Callable[[DateContext], bool]] = {
+    "named": _is_address,
+    "year": _is_amount,
+    "counted": _is_time_spent,
+    "number": _is_no_day,
+    "stretch": _is_no_stretch,
+    "month": _is_no_month,
+    "holiday": _is_no_holiday,
+    "weekday": _is_no_weekday,
+}
+"""The further checks of a rule in the languages with a tense."""
+
+
+def _role(context: DateContext) -> Literal["", "since", "until"]:
     """Return `since` or `until` if the time is a beginning or an end, else ''."""
     row, first, last = context.row, context.first, context.last
     before = row[first - 1].letter if first else ""
@@ -412,44 +503,41 @@ def _role(context: DateContext, lexicon: Lexicon) -> Literal["", "since", "until
     letters = {token.letter for token in row[first:last]} | {before}
     if "T" in letters or (letters & {"F", "S"} and not letters.isdisjoint("LEr")):
         return ""
-    if letters & {"q", "S"} or after == "Q" or row[first].word in _RANGE_FROM:
+    if letters & {"q", "S"} or after == "Q" or row[first].letter == "F":
         return "since"
     is_end = bool(letters & {"L", "E"}) or after == "M"
-    return "until" if is_end and not has_duty(context, lexicon) else ""
+    return "until" if is_end and not has_duty(context) else ""
 
 
-def _is_before(context: DateContext, interval: DateRange, when: datetime) -> bool:
+def _is_before(context: DateContext, interval: Interval, when: datetime) -> bool:
     """Return whether a longer time is named as an end, as in `before July`."""
     if interval.start <= when or interval.end - interval.start <= _LONGEST_DAY:
         return False
-    row = context.row[max(0, context.first - 1) : context.last]
     return any(
         token.letter == "h" or (token.letter == "r" and token.value == -1)
-        for token in row
+        for token in context.row[max(0, context.first - 1) : context.last]
     )
 
 
 _LONGEST_DAY = timedelta(hours=25)
 
 
-def _match(
-    context: DateContext, when: datetime, lexicon: Lexicon, lean: int
-) -> DateMatch:
+def _match(context: DateContext, when: datetime, lean: int) -> DateMatch:
     """Return the tokens of a time with the direction of the sentence around them."""
-    row, first, last = context.row, context.first, context.last
-    letters = {token.letter for token in row[first:last]}
+    row = context.row[context.first : context.last]
+    letters = {token.letter for token in row}
+    after = context.row[context.last : context.last + 1]
+    due = letters & set("rLh") or (after and after[0].letter in "MN")
     if not lean:
-        lean = -1 if "q" in letters else direction(context, lexicon)
+        lean = -1 if "q" in letters else direction(context)
     # `I sent it by March` may be of either year
-    if letters & {"r", "L", "h"} and not letters & {"F"}:
+    if due and not letters & {"F", "a"}:
         lean = int(lean >= 0)
-    elif "S" in letters and not lean and may_begin(context, lexicon):
+    elif "S" in letters and not lean and may_begin(context):
         lean = 1  # what starts is ahead
-    sentence = context.sentence()
-    annual = not ANNUAL.isdisjoint(context.words(*sentence))
-    if lexicon.family == "cjk":
-        annual = any(word in context.part(*sentence) for word in ANNUAL_SIGNS)
-    return DateMatch(row[first:last], when, lexicon, lean, annual=annual)
+    if letters & {"b", "H"} and not letters & {"k", "u"} and is_annual(context):
+        lean = 0
+    return DateMatch(row, when, context.lexicon, lean)
 
 
 _CLOCK_AFTER = re.compile(r"g?@?t|[ig]{0,2}p")
@@ -457,23 +545,18 @@ _CLOCK_BEFORE = re.compile(r"@?t[cg]?$")
 
 
 def _narrowed(
-    row: Sequence[Token], letters: str, first: int, last: int, interval: DateRange
-) -> tuple[int, int, DateRange]:
+    row: Sequence[Token], letters: str, context: DateContext, interval: Interval
+) -> tuple[int, int, Interval]:
     """Return a day, narrowed to the part of the day or the clock time next to it."""
-    if interval.granularity != "day" or interval.end - interval.start > DAY:
-        return first, last, interval
-    if after := _CLOCK_AFTER.match(letters, last):
-        narrow = within(interval, row[after.end() - 1])
-        return (first, after.end(), narrow) if narrow else (first, last, interval)
-    if before := _CLOCK_BEFORE.search(letters[max(0, first - 3) : first]):
-        narrow = within(
-            interval, row[first - len(before.group()) + before.group().index("t")]
-        )
-        return (
-            (first - len(before.group()), last, narrow)
-            if narrow
-            else (first, last, interval)
-        )
+    first, last = context.first, context.last
+    if interval.granularity == "day" and interval.end - interval.start <= _LONGEST_DAY:
+        if after := _CLOCK_AFTER.match(letters, last):
+            if narrow := within(interval, row[after.end() - 1]):
+                return first, after.end(), narrow
+        elif before := _CLOCK_BEFORE.search(letters[max(0, first - 3) : first]):
+            place = first - len(before.group())
+            if narrow := within(interval, row[place + before.group().index("t")]):
+                return place, last, narrow
     return first, last, interval
 
 

@@ -22,18 +22,19 @@ _SECTIONS: Mapping[str, str] = {
     "": "name rank letters unspaced",
     "words": """
         stop ambiguous first_person possessive relating never_names relatives
-        contractions irregular
+        contractions irregular other_forms
     """,
     "dates": """
-        family weekdays months seasons numbers ordinal_words days holidays
-        parts_of_a_day_by_offset parts_of_the_day units units_by_offset day_signs
+        flags weekdays weekday_endings months seasons numbers ordinal_words days holidays
+        parts_of_a_day_by_offset parts_of_the_day units units_by_offset
         last_or_next nearest before_last_or_after_next this weekend ago_before ago_after from_now
-        from_another_time range_to within since since_after starting until until_after
-        by by_after by_the_end_of until_the_end_of end_sign on toward at every glue
-        not_dates kinds_of_weekday past past_forms maybe_past not_past not_evidence
-        reported future present present_forms undirected unreal duty rescheduled conjunctions annual
-        counted_nouns month_or_verb before_month_or_verb clock ordinals ordinal_dot
-        bare_weekdays next_weekday_is_next_week rolling_nearest
+        from range_to beside within since since_after starting until until_after
+        by by_after end_sign by_the_end_of until_the_end_of on toward at every copula glue
+        not_dates kinds_of_weekday clock ordinals unreal
+    """,
+    "tense": """
+        past past_forms maybe_past not_past not_evidence reported future present objects
+        present_forms undirected duty rescheduled conjunctions annual
     """,
     "synonyms": "*",
     "keep_requests": "asked openings before after joins anywhere and_that",

@@ -108,12 +108,22 @@ _NO_NAMES = languages.all_words("words", "never_names")
 _RAW_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _BEFORE = 8
 _STARTS = re.compile(r"(?:^|[.!?…:;\n])[\s\"'“”„«»(\[¿¡-]*$")
+_FORMS = {
+    key: [
+        line.split()
+        for listed in languages.texts("words", key).values()
+        for line in languages.entries(listed)
+    ]
+    for key in ("irregular", "other_forms")
+}
+PAST_FORMS = frozenset(forms[1] for forms in _FORMS["irregular"])
+"""The past forms of irregular English verbs."""
 IRREGULAR: Mapping[str, str] = MappingProxyType(
     {
-        form: forms.split()[0]
-        for listed in languages.texts("words", "irregular").values()
-        for forms in languages.entries(listed)
-        for form in forms.split()[1:]
+        form: forms[0]
+        for listed in _FORMS.values()
+        for forms in listed
+        for form in forms[1:]
     }
 )
 """Frequent irregular English forms and their base forms, which stemmers do not join."""
