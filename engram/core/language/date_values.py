@@ -585,7 +585,11 @@ RULES: Sequence[tuple[str, str, Callable[[DateMatch], Interval | None] | None]] 
         None,
     ),  # every Friday
     ("skip", r"g?[kH]=", None),  # Monday is my day off
-    ("skip", rf"Ag?[mjz]?(?:[kH]|{_DATE}(?!,?g?y)|n)", None),  # after Friday
+    (
+        "skip",
+        rf"Ag?[mjz]?(?:[kH]|{_DATE}(?!,?g?y)|n(?!g{{0,2}}b))",
+        None,
+    ),  # after Friday
     # from Wednesday to Friday, vom 3. bis 7. Dezember
     ("stretch", rf"[FS]g?{_ENDPOINT}[TLr]g?{_ENDPOINT}(?:,?g?y)?", _stretch),
     # a week from Friday, tomorrow week, Donnerstag in einer Woche
@@ -616,7 +620,11 @@ RULES: Sequence[tuple[str, str, Callable[[DateMatch], Interval | None] | None]] 
     ("counted", r"[nw]ua|[ih][nw]u|[nw]uf", _counted),  # three weeks ago
     # at Easter 2027
     ("holiday", r"[cx@irRLSEq]?g?[mjz]?H(?:,?g?y|[mz](?![uks]))?", _named),
-    ("number", r"[crLSFq]?g?[mjz]?kc?,?c?g{0,2}n|[crLSFq]g?n", _named),  # on the 12th
+    (
+        "number",
+        r"[crLSFqxTh]?g?[mjz]?kc?,?c?g{0,2}n|[crLSFq]g?n(?!u)",
+        _named,
+    ),  # on the 12th
     ("named", r"[crLSq]g?X", _named),  # am 28.11.
     ("day", r"g?d", _day),
     ("part", r"P|[jm]p", _part),  # tonight, this morning

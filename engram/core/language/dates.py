@@ -372,8 +372,10 @@ def _is_no_date(rule: str, context: DateContext) -> bool:
     number = next((word for word in after if word[0].isdigit()), "")
     if number and row[last - 1].letter in "ny" and after[0] in {"-", "–"}:
         return True  # May 26-27
-    if number and row[last - 1].letter == "b" and after[0] == number:
+    if row[last - 1].letter == "b" and number.isdigit() and after[0] == number:
         return len(number) > 2  # January 1200
+    if rule == "number":
+        return _is_no_day(context)
     refuses = _REFUSED.get(rule)
     return bool(refuses and context.lexicon.tense and refuses(context))
 
@@ -423,7 +425,7 @@ def _is_no_holiday(context: DateContext) -> bool:
 def _is_no_weekday(context: DateContext) -> bool:
     if context.lead != "k" or "bare_weekdays" in context.lexicon.flags:
         return False
-    is_time = context.opens() or _is_after_verb(context)
+    is_time = context.opens() or (direction(context) > 0 and _is_after_verb(context))
     return not is_time or _is_before_noun(context)
 
 
@@ -486,7 +488,6 @@ _REFUSED: Mapping[str, Callable[[DateContext], bool]] = {
     "named": _is_address,
     "year": _is_amount,
     "counted": _is_time_spent,
-    "number": _is_no_day,
     "stretch": _is_no_stretch,
     "month": _is_no_month,
     "holiday": _is_no_holiday,
