@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.categories import CATEGORIES, PLAIN, category_of
+from engram.core.language.dates import resolve
 from engram.core.language.echo import own_words
 from engram.core.language.promises import (
     PromiseReport,
@@ -134,6 +135,19 @@ def outcome(words: str, why: str) -> tuple[str, str]:
     if outcomes == {"kept"}:
         return FULFILLED, f"{KEPT} (read by a model)"
     return EXPIRED, f"{CANCELLED} (read by a model)" if "dropped" in outcomes else why
+
+
+def deed_at(words: str, said_at: datetime) -> datetime:
+    """Return when the deed of a report was done: the one past day it names.
+
+    Otherwise it is the time of the report, which is in the zone of the user.
+    """
+    days = [
+        one.start
+        for one in resolve(words, said_at)
+        if one.end <= said_at and one.granularity in {"day", "hour", "minute"}
+    ]
+    return days[0] if len(days) == 1 else said_at
 
 
 def settled_keys(fact: Fact, tag: str, settled_at: str, why: str) -> dict[str, object]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
 from engram.core.language.date_display import in_figures
-from engram.core.language.dates import YEAR, resolve
+from engram.core.language.dates import YEAR, resolve, spans
 from engram.core.language.sentences import sentences
 from engram.core.records import Interval
 from engram.llm.replies import span
@@ -62,7 +62,7 @@ def read_dates(item: FactReply, turn_text: str, turn: Turn, category: str) -> Fa
     by_model = _interval(item.when, time_words, turn)
     if by_model and not _is_plausible(by_model, category, turn, is_plan=is_plan):
         by_model = None
-    if by_words and by_model and not _overlap(by_words, by_model):
+    if by_words and by_model and not _agree(by_words, by_model):
         readings = (
             f"{in_figures(by_words)} by the words, {in_figures(by_model)} by the model"
         )
@@ -74,6 +74,21 @@ def read_dates(item: FactReply, turn_text: str, turn: Turn, category: str) -> Fa
         return FactDates(item.text, until=until)
     text = _with_date(item.text, when, time_words, turn.occurred_at)
     return FactDates(text, when, until, "" if by_words else BY_MODEL)
+
+
+def _agree(by_words: Interval, by_model: Interval) -> bool:
+    """Return whether two dates have a common day, or the model calculated wrongly.
+
+    "By Friday" is a Friday, whatever the model says; but a Friday of another week may
+    be the one that is meant.
+    """
+    if _overlap(by_words, by_model):
+        return True
+    is_plain = by_words.granularity == "day" and not _DIGIT.search(by_words.words)
+    return is_plain and by_words.start.weekday() != by_model.start.weekday()
+
+
+_DIGIT = re.compile(r"\d")
 
 
 def _only_time_ahead(quote: str, turn: Turn) -> str:
@@ -116,7 +131,7 @@ def _by_words(
     for start, end in sentences(text):
         if start <= at < end:
             part = _between_commas(text[start:end], at - start, len(time_words))
-            for found in resolve(part, turn.occurred_at):
+            for found in _times(part, turn, is_plan=is_plan):
                 is_past = found.end <= turn.occurred_at
                 if (
                     found.words
@@ -124,8 +139,13 @@ def _by_words(
                     and not (is_plan and is_past)
                 ):
                     return found
-    alone = resolve(time_words, turn.occurred_at)
+    alone = _times(time_words, turn, is_plan=is_plan)
     return alone[0] if alone else None
+
+
+def _times(text: str, turn: Turn, *, is_plan: bool) -> list[Interval]:
+    found = spans(text, turn.occurred_at, lean=int(is_plan))
+    return [one.interval for one in found]
 
 
 def _between_commas(sentence: str, at: int, length: int) -> str:

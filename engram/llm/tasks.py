@@ -136,19 +136,16 @@ def extract(
     """Return the facts that a model finds in turns of one conversation (`C3`, `X17`).
 
     The prompt includes the `known` facts, which the model may report as over (`A9`).
-    The model is not called if the user turns have fewer than `policy.min_chars`
-    characters, unless one answers a question ("On the 17th"), or may report on a known
+    The model is not called if the user's turns, or all turns if none is the user's,
+    have fewer than `policy.min_chars` characters, unless one answers a question ("On the 17th"), or may report on a known
     promise ("Done"); a CJK character counts as `importance.sign_width` (`X13`). After
     an unreadable answer the question is sent again, `model_policy.re_asks` times, with
     the reason. Raises ModelError; an empty Extraction means that there is nothing to
     store.
     """
     prompted = [turn for turn in turns if turn.role != "system"]
-    width = sum(
-        _width(turn.text.strip(), importance)
-        for turn in prompted
-        if turn.role == "user"
-    )
+    own = [turn for turn in prompted if turn.role == "user"] or prompted
+    width = sum(_width(turn.text.strip(), importance) for turn in own)
     if width < max(policy.min_chars, 1) and not _has_content(prompted, known):
         return Extraction((), EXTRACTOR, {"too short": len(turns)})
     system, user, again = extraction_prompt(prompted, policy, model_policy, known)

@@ -126,9 +126,10 @@ class PromiseSettler:
         now: datetime,
         by: str = RULE,
     ) -> None:
-        """Mark promises as settled at the time of a turn."""
+        """Mark promises as settled on the day that a turn names, or at its time."""
         why = f"{why}, as said in {turn.key}"
-        done = time_text(turn.turn.occurred_at, self.zone)
+        said_at = turn.turn.occurred_at.astimezone(self.zone)
+        done = time_text(todos.deed_at(turn.turn.text, said_at), self.zone)
         self.note_writer.write(
             [
                 Edit(fact.path, fact.sha, _keys(fact, tag, done, why), why)

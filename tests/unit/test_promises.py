@@ -23,49 +23,19 @@ EXAMS_DE = "Die Person will bis Freitag die Klassenarbeiten korrigieren (2027-02
 INSURANCE_DE = "Die Person muss die Versicherung anrufen."
 RENT_DE = "Die Person will daran erinnert werden, die Miete zu überweisen."
 BOOK_DE = "Die Person verspricht, der Oma das Buch zurückzubringen."
-BANK_FR = "La personne doit appeler la banque demain (2027-02-02)."
-REPORT_FR = "La personne promet d'envoyer le rapport à Luc."
-CARD_FR = (
-    "Il faut que la personne renouvelle sa carte de bus avant le 1er mars (2027-03-01)."
-)
 HEATING_DE = "Die Person muss bis Montag die Heizung bezahlen (2027-02-08)."
-BANK_ES = "La persona tiene que llamar al banco mañana (2027-02-02)."
-RENT_ES = "La persona quiere que le recuerden pagar el alquiler."
-BANK_IT = "La persona deve chiamare la banca domani (2027-02-02)."
-BANK_PT = "A pessoa tem de ligar para o banco amanhã (2027-02-02)."
-BANK_NL = "De persoon moet morgen de bank bellen (2027-02-02)."
-RENT_NL = "De persoon moet voor vrijdag de huur overmaken (2027-02-05)."
 ESSAY = "The user's essay is due on 30 April (30 April 2027)."
 LOAN_DE = "Die Rate ist am Montag fällig (2027-03-08)."
-BANK_ZH = "用户明天要给银行打电话（2027-02-02）。"
-MILK_ZH = "用户要买牛奶。"
-BANK_JA = "ユーザーは明日銀行に電話する（2027-02-02）。"
-MILK_JA = "ユーザーは牛乳を買う。"
 
 EN = [BANK, PHOTOS, BIKE, TAX, PASSPORT, TABLE, MILK, TWO, ESSAY]
-DE = [BANK_DE, EXAMS_DE, INSURANCE_DE, RENT_DE, BOOK_DE, LOAN_DE]
-REST = [
-    *(
-        CARD_FR,
-        HEATING_DE,
-        BANK_FR,
-        REPORT_FR,
-        BANK_ES,
-        RENT_ES,
-        BANK_IT,
-        BANK_PT,
-        BANK_NL,
-        RENT_NL,
-    ),
-    *(BANK_ZH, MILK_ZH, BANK_JA, MILK_JA),
-]
+DE = [BANK_DE, EXAMS_DE, INSURANCE_DE, RENT_DE, BOOK_DE, LOAN_DE, HEATING_DE]
 
 
 def promised(*texts):
     return [Fact(f"P{n}", text, "commitment") for n, text in enumerate(texts)]
 
 
-def settled(text, context="", promises=(*EN, *DE, *REST)):
+def settled(text, context="", promises=(*EN, *DE)):
     found = todos.settlements(text, promised(*promises), context)
     return [(fact.text, one.tag) for one in found for fact in one.promises]
 
@@ -81,13 +51,11 @@ KEPT = [
     ("I sent Mira the photos.", PHOTOS),
     ("Passport renewed, finally.", PASSPORT),
     ("ESSAY SUBMITTED!!!", ESSAY),
-    ("La carte de bus, c'est fait !", CARD_FR),
     ("Die Heizung ist erledigt.", HEATING_DE),
     ("Die Heizung habe ich bezahlt.", HEATING_DE),
     ("I've handed in my essay.", ESSAY),
     ("I finally finished the essay.", ESSAY),
     ("Ich habe die Rate überwiesen.", LOAN_DE),
-    ("Ik heb de huur overgemaakt.", RENT_NL),
     ("I've sent the photos to Mira.", PHOTOS),
     ("Sent Mira the photos.", PHOTOS),
     ("I fixed mum's bike on Saturday.", BIKE),
@@ -117,22 +85,6 @@ KEPT = [
     ("Ich habe die Miete überwiesen.", RENT_DE),
     ("Die Miete ist bezahlt.", RENT_DE),
     ("Ich habe der Oma das Buch zurückgebracht.", BOOK_DE),
-    ("J'ai appelé la banque.", BANK_FR),
-    ("J'ai enfin téléphoné à la banque.", BANK_FR),
-    ("Ce matin, j'ai appelé la banque.", BANK_FR),
-    ("J'ai envoyé le rapport à Luc.", REPORT_FR),
-    ("Le rapport est envoyé à Luc.", REPORT_FR),
-    ("Ya llamé al banco.", BANK_ES),
-    ("He llamado al banco esta mañana.", BANK_ES),
-    ("Pagué el alquiler.", RENT_ES),
-    ("El alquiler está pagado.", RENT_ES),
-    ("Ho chiamato la banca.", BANK_IT),
-    ("Já liguei para o banco.", BANK_PT),
-    ("Ik heb de bank gebeld.", BANK_NL),
-    ("我给银行打过电话了。", BANK_ZH),
-    ("牛奶买好了。", MILK_ZH),
-    ("銀行に電話しました。", BANK_JA),
-    ("牛乳を買った。", MILK_JA),
 ]
 
 
@@ -149,7 +101,6 @@ KEPT_NONE = [
     "I started my essay.",
     "Ich habe die Rate vergessen.",
     "Die Heizung ist kaputt.",
-    "La carte est faite main.",
     "Mira's parcel sent.",
     "Was the passport renewed?",
     "I finished my dinner.",
@@ -190,20 +141,6 @@ KEPT_NONE = [
     "Ich wollte die Bank anrufen.",
     "Ich habe versucht, die Bank anzurufen.",
     "Wenn ich die Bank angerufen habe, gehe ich essen.",
-    "J'ai fini mon dîner.",
-    "Je n'ai pas appelé la banque.",
-    "J'ai appelé le dentiste.",
-    "Je dois appeler la banque.",
-    "Il a appelé la banque.",
-    "No llamé al banco.",
-    "Llamé al dentista.",
-    "Non ho chiamato la banca.",
-    "Ainda não liguei para o banco.",
-    "Ik heb de bank nog niet gebeld.",
-    "我还没给银行打电话。",
-    "我要给银行打电话。",
-    "銀行にまだ電話していません。",
-    "銀行に電話しなければ。",
 ]
 
 
@@ -225,16 +162,6 @@ CANCELLED = [
     ("Die Bank muss ich nicht mehr anrufen.", BANK_DE),
     ("Ich muss die Bank doch nicht anrufen.", BANK_DE),
     ("Ich brauche die Klassenarbeiten nicht mehr zu korrigieren.", EXAMS_DE),
-    ("Plus besoin d'appeler la banque.", BANK_FR),
-    ("Je n'ai plus besoin d'appeler la banque.", BANK_FR),
-    ("Finalement je ne vais pas appeler la banque.", BANK_FR),
-    ("Ya no hace falta llamar al banco.", BANK_ES),
-    ("Ya no tengo que pagar el alquiler.", RENT_ES),
-    ("Non devo più chiamare la banca.", BANK_IT),
-    ("Já não preciso de ligar para o banco.", BANK_PT),
-    ("Ik hoef de bank niet meer te bellen.", BANK_NL),
-    ("我不用给银行打电话了。", BANK_ZH),
-    ("銀行に電話しなくてよくなった。", BANK_JA),
 ]
 
 
@@ -260,9 +187,6 @@ def test_a_promise_that_is_not_needed_any_more_is_cancelled(text, promise):
         "Ich muss die Bank nicht heute anrufen.",
         "Ich muss den Zahnarzt nicht mehr anrufen.",
         "Er muss die Bank nicht mehr anrufen.",
-        "Je n'aime plus la banque.",
-        "Ya no voy al gimnasio.",
-        "我不喜欢银行了。",
     ],
 )
 def test_what_cancels_nothing(text):
@@ -279,15 +203,11 @@ EVENT = "The user has a dinner with Paul on 5 March 2027."
         ("The dinner with Paul is off.", EVENT, ["expired"]),
         ("The dinner is cancelled.", EVENT, ["expired"]),
         ("The concert is off.", EVENT, []),
+        ("I called the dinner with Paul off.", EVENT, ["expired"]),
         ("The tax return is off.", TAX, []),
         (
             "Die Prüfung ist abgesagt.",
             "Die Person hat am Montag eine Prüfung.",
-            ["expired"],
-        ),
-        (
-            "Le concert est annulé.",
-            "La personne a un concert vendredi (2027-03-05).",
             ["expired"],
         ),
     ],
@@ -317,11 +237,6 @@ WEDDING = "The user and others plan to get married next summer (the summer of 20
             "Die Person hat am Montag eine Prüfung.",
             todos.MOVED,
         ),
-        (
-            "Le concert est reporté à samedi.",
-            "La personne a un concert vendredi (2027-03-05).",
-            todos.MOVED,
-        ),
     ],
 )
 def test_an_event_that_was_moved_is_not_due_at_its_old_time(text, promise, why):
@@ -339,7 +254,6 @@ def test_an_event_that_was_moved_is_not_due_at_its_old_time(text, promise, why):
         ("It's done.", "Don't forget to renew your passport.", [PASSPORT]),
         ("Erledigt.", "Hast du die Bank angerufen?", [BANK_DE]),
         ("Erledigt.", "Du musst noch die Bank anrufen.", [BANK_DE]),
-        ("C'est fait !", "Il faut appeler la banque.", [BANK_FR]),
         ("I rang them.", "How was your day?", []),
         ("Done!", "How was your day?", []),
         ("Done!", "Did you visit the bank?", []),
@@ -479,6 +393,9 @@ def test_what_is_no_question_for_promises(question):
         "Me falta pagar el recibo de la luz.",
         "Devo rinnovare la patente entro venerdì.",
         "Preciso de pagar o IMI até sexta.",
+        "Rappelle moi d'appeler Luc.",
+        "Acuérdame de llamar al banco.",
+        "Erinner mich dran, den Vertrag zu kündigen.",
         "Ik moet voor vrijdag mijn rijbewijs verlengen.",
         "Мне нужно до пятницы оплатить страховку.",
         "金曜日までにレポートを提出しなければなりません。",

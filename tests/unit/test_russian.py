@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engram.core import todos
 from engram.core.language.privacy import reference
 from engram.core.language.promises import agenda
 from engram.core.language.retraction import withdrawals
-from engram.core.records import Fact
 from tests.unit.language_tables import facts
 
 
@@ -66,58 +64,6 @@ def test_what_is_taken_back_in_russian(text: str, expected: str) -> None:
 )
 def test_what_did_not_last_in_russian_gives_no_fact(text: str) -> None:
     assert facts(text) == []
-
-
-PROMISES = [
-    "Пользователь: нужно купить молоко.",
-    "Пользователь: надо позвонить сантехнику.",
-    "Пользователь: нужно оплатить счёт за газ до пятницы.",
-    "Пользователь обещает отправить отчёт Анне.",
-    "У пользователя встреча с Иваном в среду.",
-]
-
-
-# row: E16
-@pytest.mark.parametrize(
-    ("text", "number", "tag"),
-    [
-        ("Я купила молоко.", 0, "fulfilled"),
-        ("Я позвонил сантехнику.", 1, "fulfilled"),
-        ("Оплатила счёт за газ.", 2, "fulfilled"),
-        ("Отчёт Анне отправлен.", 3, "fulfilled"),
-        ("Мне больше не нужно звонить сантехнику.", 1, "expired"),
-        ("Встречу с Иваном отменили.", 4, "expired"),
-    ],
-)
-def test_a_promise_is_kept_or_called_off(text, number, tag):
-    facts = [Fact(one, one, "commitment") for one in PROMISES]
-    (found,) = todos.settlements(text, facts)
-    assert ([one.text for one in found.promises], found.tag) == (
-        [PROMISES[number]],
-        tag,
-    )
-
-
-# row: E16
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Я не купил молоко.",
-        "Молоко купил?",
-        "Я чуть не купил молоко.",
-        "Он купил молоко.",
-        "Я купил хлеб.",
-        "Я выпил молоко.",
-        "Я позвонила маме.",
-        "Нужно купить молоко.",
-        "Если я куплю молоко, скажу.",
-        "Я хотел купить молоко.",
-        "Я забыла оплатить счёт за газ.",
-    ],
-)
-def test_other_words_settle_no_promise(text):
-    facts = [Fact(one, one, "commitment") for one in PROMISES]
-    assert todos.settlements(text, facts) == []
 
 
 # row: E16

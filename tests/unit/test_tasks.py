@@ -174,7 +174,6 @@ def test_a_long_turn_is_cut_and_system_turns_are_left_out(fake):
     [
         (),
         (Turn("1", "s", "user", "Thanks, that is all!", NOW),),
-        (Turn("1", "s", "assistant", "word " * 50, NOW),),
         (
             Turn("1", "s", "user", "yes" + " " * 99, NOW),
             Turn("2", "s", "system", "word " * 50, NOW),
@@ -185,6 +184,13 @@ def test_a_batch_with_too_little_of_the_user_is_not_asked(fake, turns):
     """Forty characters of the user's own, or no call."""
     assert asking(fake, turns) == Extraction((), EXTRACTOR, {"too short": len(turns)})
     assert fake.asked == []
+
+
+# row: E16
+def test_a_batch_without_a_user_is_asked_for_the_promises_of_the_assistant(fake):
+    fake.script({"facts": []})
+    asking(fake, [Turn("1", "s", "assistant", "I'll send you the list. " * 5, NOW)])
+    assert len(fake.asked) == 1
 
 
 # row: C3
@@ -668,6 +674,7 @@ def test_a_promise_without_date_words_is_due_at_the_only_time_of_its_quote(
     [
         ("last Friday", "2026-02-27", {}, "2026-02-27", ""),
         ("last Friday", "2026-02", {}, "2026-02-27", ""),
+        ("last Friday", "2026-02-26", {}, "2026-02-27", ""),
         ("last Friday", "2026-03-06", {}, None, ""),
         ("last Friday", "soon", {}, "2026-02-27", ""),
         ("when the storks come", "2026-03-20", {}, "2026-03-20", "model"),
@@ -682,7 +689,7 @@ def test_a_promise_without_date_words_is_due_at_the_only_time_of_its_quote(
 def test_the_words_and_the_model_agree_on_a_date_or_there_is_none(
     words, when, changes, expected, by
 ):
-    """Where the words alone cannot be read the model's plausible reading counts."""
+    """A day that the words name is theirs, whatever day the model calculates."""
     text = "I moved to Lisbon last Friday. They nest when the storks come."
     said = Turn("a", "s", "user", text, NOW)
     fields = {"when_words": words, "when": when} | changes

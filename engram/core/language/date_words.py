@@ -155,6 +155,7 @@ class Lexicon:
     anchors: frozenset[str]
     leads: frozenset[str]
     function_words: frozenset[str]
+    small_words: frozenset[str]
     unreal: LazyPattern
     tense: Tense | None
     flags: frozenset[str]
@@ -232,8 +233,9 @@ def _lexicon(codes: list[str], sections: Mapping[str, Mapping[str, str]]) -> Lex
         heads=frozenset(phrase.split()[0] for phrase in phrases),
         reach=max(len(phrase.split()) for phrase in phrases),
         anchors=heads("dWPukHp" if unspaced else _ANCHORS),
-        leads=heads("iqrcLSEFT"),
+        leads=(leads := heads("iqrcLSEFT")),
         function_words=STOP[codes[0]],
+        small_words=STOP[codes[0]] | leads,
         unreal=LazyPattern(unreal),
         tense=_tense(codes[0], tense) if tense else None,
         flags=frozenset(own[0].get("flags", "").split())

@@ -217,7 +217,7 @@ def _lexicon_of(seen: set[str]) -> Lexicon | None:
         return None
     best = max(
         LEXICONS,
-        key=lambda one: len(one.function_words & seen) + 2 * len(one.anchors & seen),
+        key=lambda one: len(one.small_words & seen) + 2 * len(one.anchors & seen),
     )
     if not best.anchors.isdisjoint(seen):
         return best

@@ -71,7 +71,7 @@ _SECTIONS: Mapping[str, str] = {
     "sentences.third_person": "*",
     "sentences.third_person_verbs": "*",
     "promises": """
-        kept dropped called_off moved nouns done lead refused against join event before cut adverbs
+        kept dropped called_off moved done lead refused against join event before cut adverbs
         own others forms past endings prefixes alike verb_last agenda ahead duty due
     """,
     "questions": "several past begins courtesies",
