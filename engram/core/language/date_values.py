@@ -10,6 +10,7 @@ sentence singles out. `dates` describes the conventions.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Literal
@@ -34,8 +35,8 @@ A date farther away is less than six weeks away on the other side of today.
 """
 _YEAR_DAYS, _NEAR_DAYS = 365, 62
 """How far a weekday and a date that agree are searched, with and without a month."""
-_YEARS = range(-3, 4)
-"""The years around today in which a name without a year is searched."""
+_YEARS = 3
+"""The years on each side of today in which a name without a year is searched."""
 
 _CANADA = re.compile("America/(?:Toronto|Vancouver|Montreal)")
 _SOUTH = re.compile(
@@ -190,33 +191,34 @@ def _calendar_day(year: int, month: int, day: int) -> date | None:
 
 def _occurrences(match: DateMatch, years: Iterable[int]) -> list[Interval]:
     """Return what the names of a match may mean in some years, in order."""
+    return [one for year in years for one in _in_year(match, year) if one]
+
+
+def _in_year(match: DateMatch, year: int) -> Iterable[Interval | None]:
     month, number, weekday = (match.number(letter) for letter in "bnk")
+    nth = match.number("om")
     for value in match.all("X"):  # 28.11.
         number, month = (int(part) for part in str(value).split("."))
-    nth = next((int(str(one)) for one in match.all("om")), 0)
+    for value in match.all("H"):
+        return [match.day(_holiday(year, value, match.zone))]
+    if match.has("s"):
+        return [match.season(year, match.number("s") or 0)]
+    if month and number is None and weekday is None:
+        return [match.month(year, month)]
 
-    def in_year(year: int) -> Iterable[Interval | None]:
-        if holidays := match.all("H"):
-            return [match.day(_holiday(year, holidays[0], match.zone))]
-        if match.has("s"):
-            return [match.season(year, match.number("s") or 0)]
-        months = [month] if month else range(1, 13)
-        if number is not None:
-            days = [_calendar_day(year, one, number) for one in months]
-        elif nth and weekday is not None:
-            days = [nth_weekday(year, one, nth, weekday) for one in months]
-        elif month:
-            return [match.month(year, month)]
-        else:
-            first = date(year, 1, 1)
-            days = [first + step * DAY for step in range(366)]
-        return [
-            match.day(day)
-            for day in days
-            if day and (weekday is None or day.weekday() == weekday)
-        ]
-
-    return [one for year in years for one in in_year(year) if one]
+    months = [month] if month else range(1, 13)
+    days: Iterable[date | None]
+    if number is not None:
+        days = [_calendar_day(year, one, number) for one in months]
+    elif nth and weekday is not None:
+        days = [nth_weekday(year, one, nth, weekday) for one in months]
+    else:
+        days = (date(year, 1, 1) + step * DAY for step in range(366))
+    return [
+        match.day(day)
+        for day in days
+        if day and (weekday is None or day.weekday() == weekday)
+    ]
 
 
 def _named(match: DateMatch) -> Interval | None:
@@ -224,32 +226,40 @@ def _named(match: DateMatch) -> Interval | None:
 
     `20 November 2026`, `last May`, `this summer`, `on Saturday the 5th`, `im Mai`.
     """
-    year, number = match.number("y"), match.number("n")
+    year = match.number("y")
     if year and not match.has("bnHs"):
         return match.month(year, 1, 12)
-    if year:
-        found = _occurrences(match, [year])
-        is_whole = len(found) == 1 and (found[0].end - DAY).year == year
-        return found[0] if is_whole else None
-    if not match.has("bnXHs"):
+    if not match.has("bnXHsy"):
         return _weekday(match)
-    if number is not None and not match.has("bk"):
-        return _day_of_month(match, number)
-    found = _occurrences(match, (match.today.year + step for step in _YEARS))
+    found = _occurrences(match, [year] if year else _years_near(match))
+    if year:
+        found = [one for one in found if (one.end - DAY).year == year]
+        return found[0] if len(found) == 1 else None
     if match.has("k") and match.has("nX"):
-        most = _YEAR_DAYS if match.has("bX") else _NEAR_DAYS
-        near = [
-            one
-            for one in found
-            if _away(one, match) * match.lean >= 0 and abs(_away(one, match)) <= most
-        ]
-        return near[0] if len(near) == 1 else None
-    if match.has("j"):
-        current = [one for one in found if one.start <= match.when < one.end]
-        return current[0] if current else _nearest(match, found, match.lean)
+        return _agreed(match, found)
+    if match.has("n") and not match.has("b"):
+        return _day_of_month(match, found)
     if match.has("mzB") and not match.has("o"):
         return _nth_away(match, found, match.offset())
+    current = [one for one in found if one.start <= match.when < one.end]
+    if match.has("j") and current:
+        return current[0]
     return _nearest(match, found, match.lean)
+
+
+def _years_near(match: DateMatch) -> range:
+    return range(match.today.year - _YEARS, match.today.year + _YEARS + 1)
+
+
+def _agreed(match: DateMatch, found: Sequence[Interval]) -> Interval | None:
+    """Return the only near day with a weekday and a date, as `Saturday the 5th`."""
+    most = _YEAR_DAYS if match.has("bX") else _NEAR_DAYS
+    near = [
+        one
+        for one in found
+        if (away := _away(one, match)) * match.lean >= 0 and abs(away) <= most
+    ]
+    return near[0] if len(near) == 1 else None
 
 
 def _away(day: Interval, match: DateMatch) -> int:
@@ -283,16 +293,11 @@ def _nearest(match: DateMatch, found: Sequence[Interval], lean: int) -> Interval
     return near if away <= _CLEAR_DAYS and (away or lean > 0) else None
 
 
-def _day_of_month(match: DateMatch, number: int) -> Interval | None:
+def _day_of_month(match: DateMatch, found: Sequence[Interval]) -> Interval | None:
     """Return the range of `on the 12th`; a past one is of this month, else unclear."""
-    found, today = _occurrences(match, _years_near(match)), match.today
-    if not match.lean or number == today.day or (match.lean < 0 and number > today.day):
-        return None
-    return _nearest(match, found, match.lean)
-
-
-def _years_near(match: DateMatch) -> range:
-    return range(match.today.year - 1, match.today.year + 2)
+    ahead = (match.number("n") or 0) - match.today.day
+    is_clear = match.lean and ahead and (match.lean > 0 or ahead < 0)
+    return _nearest(match, found, match.lean) if is_clear else None
 
 
 def _weekday(match: DateMatch) -> Interval | None:
@@ -380,52 +385,56 @@ def _nth(match: DateMatch) -> Interval | None:
     named = replace(match, tokens=[one for one in match.tokens if one.letter != "j"])
     if match.has("y"):
         return _named(named)
-    years = (match.today.year + step for step in _YEARS)
-    return _nearest(match, _occurrences(named, years), match.lean)
+    return _nearest(match, _occurrences(named, _years_near(match)), match.lean)
 
 
 def _stretch(match: DateMatch) -> Interval | None:
     """Return the range of `from December 3 to 7`, `from Wednesday to Friday`.
 
-    None without a direction, for a working week, which may be any, and for the past if
-    the days are not over.
+    None without a direction, for a working week, which may be any, for one that begins
+    today, and for past days of another month.
     """
-    place = next(
-        place
-        for place, token in enumerate(match.tokens)
-        if place and token.letter in "TLr"
-    )
+    letters = [token.letter for token in match.tokens]
+    place = next(place for place, one in enumerate(letters) if place and one in "TLr")
     first, last = match.part(0, place), match.part(place)
-    if not last.has("k" if first.has("k") else "n") or not (
-        match.lean or last.has("y")
-    ):
+    if first.has("k") != last.has("k"):
         return None
-    is_monday = first.number("k") == 0 and match.lean > 0
-    if is_monday and (last.number("k") or 0) >= 4:
-        return None
-    names = list(first.tokens)
-    if first.has("n") and not first.has("b"):
-        names += [token for token in last.tokens if token.letter == "b"]
-    year = last.number("y")
+    year, today = match.number("y"), match.today
+    years = (year - 1, year) if year else _years_near(match)
+    if not first.has("bk"):
+        months = [one for one in last.tokens if one.letter == "b"]
+        first = replace(first, tokens=[*first.tokens, *months])
+    ends = _occurrences(last, years)
+    begins = [one.start for one in ends]
+    stretches = [
+        (start, ends[place])
+        for start in _occurrences(first, years)
+        if (place := bisect_right(begins, start.start)) < len(ends)
+    ]
     if year:
-        months = [int(str(one)) for one in match.all("b")]
-        year -= months[-1] < months[0]
-        found = _occurrences(replace(match, tokens=names), [year])
-        start = found[0] if found else None
+        stretches = [pair for pair in stretches if pair[1].start.year == year]
+    elif match.lean > 0:
+        stretches = [pair for pair in stretches if pair[0].start.date() >= today]
     else:
-        start = _named(replace(match, tokens=names))
-    if start is None:
+        stretches = [pair for pair in stretches[::-1] if pair[1].start <= match.when]
+    if not stretches or not (year or match.lean):
         return None
-    after = _occurrences(
-        replace(last, tokens=[one for one in last.tokens if one.letter != "y"]),
-        (start.start.year, start.start.year + 1),
-    )
-    end = next((one for one in after if one.start > start.start), None)
-    if end is None or (end.start - start.start).days > _YEAR_DAYS:
-        return None
-    if match.lean < 0 and end.start.date() > match.today:
-        return None
-    return Interval(start.start, end.end, "day", "")
+    start, end = stretches[0]
+    away = _away(start, match)
+    if first.has("k"):
+        is_any = (
+            match.lean > 0 and (start.start.weekday(), end.start.weekday()) in _WORK
+        )
+        is_clear = away != 0 and not is_any
+    elif match.has("b"):
+        is_clear = bool(year) or abs(away) <= _CLEAR_DAYS
+    else:
+        is_clear = match.lean > 0 or start.start.month == today.month
+    return Interval(start.start, end.end, "day", "") if is_clear else None
+
+
+_WORK = {(0, 4), (0, 5), (0, 6)}
+"""The weekdays of a working week, which may be any."""
 
 
 # -- other expressions ---------------------------------------------------------------------

@@ -258,29 +258,30 @@ _VERBS = frozenset({"may", "march"})
 """Words that, in lower case, are a month only after a preposition or before a year."""
 _DAY_DOT_MONTH = re.compile(r"\d{1,2}\.\d{1,2}")
 """`28.11.`, with the dot that follows."""
-_SIGNED = {"年": "y", "月": "b", "月份": "b", "日": "n", "号": "n", "號": "n"}
-"""Signs after a number that make it a year, a month or a day."""
+_SIGNED = {
+    **dict.fromkeys(("月", "月份"), ("b", 12)),
+    **dict.fromkeys(("日", "号", "號"), ("n", 31)),
+}
+"""Signs after a number that make it a month or a day, and the last one."""
 
 
 def _joined(row: list[Token]) -> list[Token]:
     """Return the tokens with `3月` as a month and `5日` as a day of one."""
-    out: list[Token] = []
-    for place, token in enumerate(row):
-        letter = _SIGNED.get(token.word, "") if token.letter == "u" else ""
-        after = row[place + 1].letter if place + 1 < len(row) else ""
-        number = out[-1] if out and out[-1].letter in "nw" else None
-        dated = (letter == "b" and number and number.value in range(1, 13)) or (
-            letter == "n" and len(out) > 1 and out[-2].letter == "b"
-        )
+    out = row[:1]
+    for token, after in zip(row[1:], [*row[2:], None], strict=False):
+        letter, most = _SIGNED.get(token.word, ("", 0))
+        number = out[-1]
+        is_counted = after is not None and after.letter in "af"  # 三日前
         if (
-            number
-            and dated
-            and after not in {"a", "f"}
-            and number.value in range(1, 32)
+            token.letter != "u"
+            or number.letter not in "nw"
+            or not 1 <= int(str(number.value)) <= most
+            or is_counted
+            or (letter == "n" and (len(out) < 2 or out[-2].letter != "b"))
         ):
-            out[-1] = Token(letter, number.value, number.start, token.end, token.word)
-        else:
             out.append(token)
+        else:
+            out[-1] = Token(letter, number.value, number.start, token.end, token.word)
     return out
 
 
@@ -296,20 +297,15 @@ def _phrase(
 
 def _plain(match: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
     """Return class and value of a single token: date, time, number or none of them."""
-    if match.group("D"):
-        return "D", match.group("D")
-    if match.group("t"):
-        return "t", match.group("t")
-    digits = match.group("n")
-    if (
-        not digits
-        or len(digits) > 4
-        or (match.group().endswith(".") and "ordinal_dot" not in lexicon.flags)
-    ):
+    for letter in ("D", "t"):
+        if found := match.group(letter):
+            return letter, found
+    digits = match.group("n") or ""
+    if match.group().endswith(".") and "ordinal_dot" not in lexicon.flags:
         return ".", ""
-    if len(digits) == 4:
-        return ("y", int(digits)) if 1900 <= int(digits) < 2200 else (".", "")
-    return "n", int(digits)
+    if len(digits) == 4 and 1900 <= int(digits) < 2200:
+        return "y", int(digits)
+    return ("n", int(digits)) if 1 <= len(digits) <= 3 else (".", "")
 
 
 def _scan(
