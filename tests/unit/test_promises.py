@@ -259,10 +259,13 @@ def test_an_event_that_was_moved_is_not_due_at_its_old_time(text, promise, why):
         ("Done!", "Did you visit the bank?", []),
         ("I rang them.", "The dentist moved.", []),
         ("Not done yet.", "Did you call the bank?", []),
+        ("I called it off.", "I'm having dinner with Paul on Friday.", [EVENT]),
+        ("I called it off.", "How was your day?", []),
     ],
 )
 def test_a_pronoun_and_a_bare_done_need_what_was_said_before(text, context, kept):
-    assert [name for name, _ in settled(text, context)] == kept
+    found = settled(text, context, (*EN, *DE, EVENT))
+    assert [name for name, _ in found] == kept
 
 
 def test_two_promises_that_a_report_may_mean_are_asked_about():
