@@ -573,10 +573,11 @@ def _end(new: Statement, claim: _Claim, begins: datetime | None) -> Effect:
 def _begins_later(new: Statement, claim: _Claim) -> datetime | None:
     """Return the day from which a statement holds, if the known fact holds until then.
 
-    A plan for another day, and a correction, count at once.
+    A plan for another day, a correction, and another date or figure count at once.
     """
     known_from, begins = claim.known.fact.valid_from, new.fact.valid_from
-    if claim.by in {"states", "user"} or new.corrects or begins is None:
+    is_value = attribute(new.fact.attribute).thing and not new.plans
+    if claim.by in {"states", "user"} or new.corrects or is_value or begins is None:
         return None
     if begins <= new.said_at or (known_from and known_from > new.said_at):
         return None

@@ -119,6 +119,7 @@ MATRIX = [
     ({}, PLANNED, REPLACED, {}, "active: schedule", "something else holds now"),
     ({}, {**PLANNED, **PROMISE}, REPLACED, {}, "active: schedule", "something else"),
     ({}, PROMISE, REPLACED, {}, "active:", "a planned change without a day"),
+    ({}, {**PLANNED, "attribute": "figure"}, REPLACED, {}, "active: supersede", "som"),
     ({"plans": True}, {}, REPLACED, {}, "active:", "a planned change without a day"),
     ({}, PLANNED, AGAINST, {}, "active: schedule", "judged a contradiction"),
     ({}, PLANNED, REPLACED, PLANNED, "active: supersede", "something else"),
