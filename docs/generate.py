@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,31 +87,22 @@ def policy_page() -> str:
     """Return `docs/policy.md`: every number of the program."""
     parts = [
         "# Numbers\n",
-        f"{WRITTEN}\n",
-        "A number with a key can be [configured](config.md); the others are set in `engram/core/policy.toml`. The source is",
-        "a [capability row](rows.md), or the part of the design that the number comes from.",
+        f"{WRITTEN} The numbers are set in `engram/core/policy.toml`; one whose key",
+        "is given in brackets can be [configured](config.md). *Row* is a [capability row](rows.md) or a part of the design.",
     ]
-    concern = ""
-    for row in rows(Policy()):
-        if row.concern != concern:
-            concern = row.concern
-            parts += [
-                f"\n## {concern}\n",
-                "| Number | Default | Unit | Range | Source | Meaning | Key |",
-            ]
-            parts.append("|---|---|---|---|---|---|---|")
-        span = f"{_number(row.low)} to {_number(row.high)}"
-        key = f"`{row.key}`" if row.key else ""
-        cells = (
-            f"`{row.name}`",
-            _number(row.value),
-            row.unit,
-            span,
-            row.source,
-            row.meaning,
-            key,
-        )
-        parts.append(f"| {' | '.join(cells)} |".replace("|  |", "| |"))
+    for concern, numbers in groupby(rows(Policy()), key=lambda row: row.concern):
+        parts += [
+            f"\n## {concern}\n",
+            "|Number|Default|Range|Row|Meaning|",
+            "|---|---|---|---|---|",
+        ]
+        for row in numbers:
+            key = f" (`{row.key}`)" if row.key else ""
+            unit = "" if row.unit == "1" else f" {row.unit}"
+            span = f"{_number(row.low)}–{_number(row.high)}"
+            parts.append(
+                f"|`{row.name}`{key}|{_number(row.value)}{unit}|{span}|{row.source}|{row.meaning}|"
+            )
     return "\n".join([*parts, ""])
 
 

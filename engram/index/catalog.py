@@ -35,7 +35,7 @@ from engram.index.unit_rows import (
     hidden_turns,
     version_span,
 )
-from engram.vault.paths import Place, Stat
+from engram.vault.paths import FilePlace, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -111,7 +111,9 @@ class Catalog:
         self.database = database
         self.policy = policy
         size = policy.units
-        self._units: LookupCache[str, tuple[Unit, Place]] = LookupCache(database, size)
+        self._units: LookupCache[str, tuple[Unit, FilePlace]] = LookupCache(
+            database, size
+        )
         self._resting: LookupCache[str, list[str]] = LookupCache(database, size)
         self._faulty: LookupCache[str, frozenset[str]] = LookupCache(database, 1)
         self._edges: LookupCache[_EdgeKey, list[WeightedEdge]] = LookupCache(
@@ -510,11 +512,11 @@ class Catalog:
         """Return the facts, turns and notes with these keys, without unknown keys."""
         return {key: unit for key, (unit, _) in self.placed_units(keys).items()}
 
-    def placed_units(self, keys: Sequence[str]) -> dict[str, tuple[Unit, Place]]:
+    def placed_units(self, keys: Sequence[str]) -> dict[str, tuple[Unit, FilePlace]]:
         """Return the units with these keys, each with the place of its file."""
         return self._units.get(keys, self._read_units)
 
-    def _read_units(self, keys: Sequence[str]) -> dict[str, tuple[Unit, Place]]:
+    def _read_units(self, keys: Sequence[str]) -> dict[str, tuple[Unit, FilePlace]]:
         rows = self.database.query(
             f"SELECT key, unit.kind, record, reading, {_PLACE} "  # noqa: S608
             f"FROM unit LEFT JOIN file USING (path) WHERE key {_IN_LIST}",
@@ -523,7 +525,7 @@ class Catalog:
         return {
             key: (
                 self._unit(kind, record, reading),
-                Place(path, sha or "", Stat(*stat)),
+                FilePlace(path, sha or "", Stat(*stat)),
             )
             for key, kind, record, reading, path, sha, *stat in rows
         }

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from engram.index.catalog import Catalog
     from engram.index.parse import Entry, FileReading
     from engram.vault.git import Git
-    from engram.vault.paths import Place, StatRow
+    from engram.vault.paths import FilePlace, StatRow
 
 _BULK = 8
 """The number of files from which collisions are checked for a whole batch at once."""
@@ -154,7 +154,7 @@ class Scanner:
 
     # -- single files ------------------------------------------------------------------
 
-    def is_unchanged(self, place: Place) -> bool:
+    def is_unchanged(self, place: FilePlace) -> bool:
         """Return whether a file is as it was indexed (`X19`).
 
         It is with the same stat: each write changes the ctime. Otherwise the file is

@@ -29,7 +29,7 @@ from engram.index.scan import Scanner
 from engram.index.semantic import SemanticIndex
 from engram.index.tombstones import Tombstones
 from engram.vault import disk
-from engram.vault.paths import Place
+from engram.vault.paths import FilePlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -221,7 +221,7 @@ class Index:
         """Return the units with these keys, filed or waiting, in that order."""
         return {key: unit for key, (unit, _) in self.placed(keys).items()}
 
-    def placed(self, keys: Sequence[str]) -> dict[str, tuple[Unit, Place]]:
+    def placed(self, keys: Sequence[str]) -> dict[str, tuple[Unit, FilePlace]]:
         """Return the units with these keys and the places of their files, in that order.
 
         A waiting turn has none.
@@ -229,7 +229,7 @@ class Index:
         # before the catalogue, so that a turn filed in between is not missed
         waiting = {key: filed for key in keys if (filed := self._waiting.get(key))}
         found = self.catalog.placed_units(keys)
-        found |= {key: (filed, Place()) for key, filed in waiting.items()}
+        found |= {key: (filed, FilePlace()) for key, filed in waiting.items()}
         return {key: found[key] for key in keys if key in found}
 
     def find(self, name: str) -> Fact | FiledTurn:
@@ -287,7 +287,7 @@ class Index:
             return list(self._waiting.values())
 
     def current(
-        self, unit: Unit, place: Place, files: dict[str, CurrentFile]
+        self, unit: Unit, place: FilePlace, files: dict[str, CurrentFile]
     ) -> Unit | None:
         """Return `unit` as in its present file, None if it is gone (`X19`).
 

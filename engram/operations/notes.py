@@ -16,7 +16,7 @@ from engram.pipeline.forgetting import USER_DECIDED
 from engram.pipeline.write import action_row
 from engram.vault import frontmatter, reviews
 from engram.vault.formats import time_text, unused_name
-from engram.vault.paths import Place
+from engram.vault.paths import FilePlace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,7 +133,7 @@ class NoteEditor:
         ConflictError.
         """
         fact = self.index.catalog.find_fact(name)
-        if self.index.current(fact, Place(fact.path, fact.sha), {}) is not fact:
+        if self.index.current(fact, FilePlace(fact.path, fact.sha), {}) is not fact:
             self.files.rescan([self.settings.vault / fact.path])
         return self.index.catalog.find_fact(name)
 

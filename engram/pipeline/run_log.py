@@ -115,7 +115,7 @@ class RunLog:
         self.history.mark_finished(run)
 
 
-class Decision:
+class UserDecision:
     """A decision of the user, with the bytes that it replaces, for its undo (`X6`).
 
     It writes in several steps; `add` is called before each of them, `finish` after the

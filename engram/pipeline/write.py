@@ -22,7 +22,7 @@ from engram.core.records import BlockEdit, Create, Fact, FiledTurn, Move
 from engram.core.text import content_hash
 from engram.errors import ConflictError, EngramError
 from engram.pipeline.conflicts import ConflictNotes
-from engram.pipeline.run_log import RUNS, Decision, RunLog
+from engram.pipeline.run_log import RUNS, RunLog, UserDecision
 from engram.vault import blocks, disk, facts, frontmatter, sessions
 from engram.vault.paths import stat_of
 from engram.vault.store import ACTIONS, HASHES
@@ -69,7 +69,7 @@ class NoteWriter:
         self.health = health
         self.conflicts = ConflictNotes(vault, index, settings)
         self.runs = RunLog(vault, settings)
-        self.decision: Decision | None = None
+        self.decision: UserDecision | None = None
         self._logged: set[tuple[str, str]] | None = None
         self._creation_times: dict[str, str] = {}
         self._creation_times_stat: Stat | None = None
@@ -281,7 +281,7 @@ class NoteWriter:
         self._creation_times_stat = None
 
     @contextmanager
-    def deciding(self, name: str, now: datetime) -> Iterator[Decision]:
+    def deciding(self, name: str, now: datetime) -> Iterator[UserDecision]:
         """Record what is written within this context as one decision of the user.
 
         A decision within another one is part of it.
@@ -289,7 +289,7 @@ class NoteWriter:
         if self.decision:
             yield self.decision
             return
-        self.decision = decision = Decision(self.runs, name)
+        self.decision = decision = UserDecision(self.runs, name)
         try:
             yield decision
         finally:

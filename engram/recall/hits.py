@@ -14,7 +14,7 @@ from engram.core.records import UNKNOWN_PERSONA, Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.index.database import OwnNote
 from engram.recall import formatting
-from engram.vault.paths import Place
+from engram.vault.paths import FilePlace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -170,7 +170,7 @@ def _current(
         page = keys[start : start + size]
         read = index.placed(page)
         for key in page:
-            known, place = read.get(key, (None, Place()))
+            known, place = read.get(key, (None, FilePlace()))
             record = units.get(key) or known
             unit = index.current(record, place, seen) if record else None
             if unit is None:

@@ -69,12 +69,6 @@ def _section(command: click.Command, path: str) -> Iterator[str]:
 
 
 def _table(rows: list[tuple[str, str]]) -> list[str]:
-    cells = [
-        (first.replace("|", "\\|"), second.replace("|", "\\|"))
-        for first, second in rows
-    ]
-    return [
-        "| Option | Meaning |",
-        "|---|---|",
-        *(f"| {first} | {second} |" for first, second in cells),
-    ]
+    cells = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+    lines = (f"| {' | '.join(row)} |" for row in cells)
+    return ["| Option | Meaning |", "|---|---|", *lines]

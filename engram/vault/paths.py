@@ -89,7 +89,7 @@ UNKNOWN = Stat(NO_INODE, 0, 0)
 """The stat of a file of which only the name is known; each scan reads it again."""
 
 
-class Place(NamedTuple):
+class FilePlace(NamedTuple):
     """The file of a unit as it was indexed: its path, SHA-256 and stat."""
 
     path: str = ""

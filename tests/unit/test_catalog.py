@@ -23,7 +23,7 @@ from engram.index.catalog import Catalog
 from engram.index.database import OwnNote, key_of, open_database
 from engram.index.scan import Scanner
 from engram.vault import facts, frontmatter, sessions, syscalls
-from engram.vault.paths import Place
+from engram.vault.paths import FilePlace
 
 ZONE = ZoneInfo("Europe/Berlin")
 WHEN = datetime(2026, 11, 20, 21, 14, tzinfo=ZONE)
@@ -488,7 +488,7 @@ def test_a_symlink_out_of_the_vault_is_never_followed(world, tmp_path):
     }
     assert world.scanner.scan(["notes/folder/secret.md", "notes/file.md"]).added == ()
     assert world.catalog.counts()["files"] == 0
-    assert not world.scanner.is_unchanged(Place("notes/file.md"))
+    assert not world.scanner.is_unchanged(FilePlace("notes/file.md"))
 
 
 def test_a_symlink_inside_the_vault_is_no_second_note(world):

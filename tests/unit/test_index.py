@@ -11,7 +11,7 @@ from engram.core import ranking
 from engram.index.filters import SearchFilter
 from engram.index.search import Index
 from engram.vault import sessions
-from engram.vault.paths import Place
+from engram.vault.paths import FilePlace
 
 WORDS = (
     "The tide is high in Porto.",
@@ -216,8 +216,8 @@ def test_a_unit_that_changed_is_read_from_its_file(told, settings):
     note.unlink()
     assert told.index.current(fact, place, {}) is None
     waiting = told.index.unit(next(iter(told.index._waiting)))
-    assert told.index.current(waiting, Place(), {}) is waiting
-    assert told.index.current(replace(waiting, block="t99"), Place(), {}) is None
+    assert told.index.current(waiting, FilePlace(), {}) is waiting
+    assert told.index.current(replace(waiting, block="t99"), FilePlace(), {}) is None
 
 
 # row: X18

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 from engram.index.cache import LookupCache
-from engram.vault.paths import Place
+from engram.vault.paths import FilePlace
 
 
 def reader(seen, values):
@@ -47,7 +47,7 @@ def test_a_write_is_noticed_though_size_and_time_of_the_file_stay(opened, settin
     note = settings.vault / "note.md"
     note.write_bytes(b"The heron nests by the mill.\n")
     sha = hashlib.sha256(note.read_bytes()).hexdigest()
-    place = Place("note.md", sha)
+    place = FilePlace("note.md", sha)
     before = note.stat()
     time.sleep(0.02)  # longer than a tick of the clock of files
     scanner = memory.index.scanner
