@@ -394,43 +394,51 @@ def _stretch(match: DateMatch) -> Interval | None:
     None without a direction, for a working week, which may be any, for one that begins
     today, and for past days of another month.
     """
+    year, lean = match.number("y"), match.lean
+    found = [
+        (start, end)
+        for start, end in _stretches(match)
+        if (
+            end.start.year == year
+            if year
+            else start.start.date() >= match.today
+            if lean > 0
+            else lean and end.start <= match.when
+        )
+    ]
+    if not found:
+        return None
+    start, end = found[0 if year or lean > 0 else -1]
+    away = abs(_away(start, match))
+    if match.has("k"):
+        days = start.start.weekday(), end.start.weekday()
+        is_clear = away > 0 and not (lean > 0 and days in _WORK)
+    elif match.has("b"):
+        is_clear = bool(year) or away <= _CLEAR_DAYS
+    else:
+        is_clear = lean > 0 or start.start.month == match.today.month
+    return Interval(start.start, end.end, "day", "") if is_clear else None
+
+
+def _stretches(match: DateMatch) -> list[tuple[Interval, Interval]]:
+    """Return the first and the last day of what a stretch may mean, in order."""
     letters = [token.letter for token in match.tokens]
     place = next(place for place, one in enumerate(letters) if place and one in "TLr")
     first, last = match.part(0, place), match.part(place)
     if first.has("k") != last.has("k"):
-        return None
-    year, today = match.number("y"), match.today
-    years = (year - 1, year) if year else _years_near(match)
+        return []
     if not first.has("bk"):
         months = [one for one in last.tokens if one.letter == "b"]
         first = replace(first, tokens=[*first.tokens, *months])
+    year = match.number("y")
+    years = (year - 1, year) if year else _years_near(match)
     ends = _occurrences(last, years)
     begins = [one.start for one in ends]
-    stretches = [
+    return [
         (start, ends[place])
         for start in _occurrences(first, years)
         if (place := bisect_right(begins, start.start)) < len(ends)
     ]
-    if year:
-        stretches = [pair for pair in stretches if pair[1].start.year == year]
-    elif match.lean > 0:
-        stretches = [pair for pair in stretches if pair[0].start.date() >= today]
-    else:
-        stretches = [pair for pair in stretches[::-1] if pair[1].start <= match.when]
-    if not stretches or not (year or match.lean):
-        return None
-    start, end = stretches[0]
-    away = _away(start, match)
-    if first.has("k"):
-        is_any = (
-            match.lean > 0 and (start.start.weekday(), end.start.weekday()) in _WORK
-        )
-        is_clear = away != 0 and not is_any
-    elif match.has("b"):
-        is_clear = bool(year) or abs(away) <= _CLEAR_DAYS
-    else:
-        is_clear = match.lean > 0 or start.start.month == today.month
-    return Interval(start.start, end.end, "day", "") if is_clear else None
 
 
 _WORK = {(0, 4), (0, 5), (0, 6)}
