@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from engram.core.language.sentences import sentences
 from engram.core.language.states import USER, introduction_words, of_clause
 from engram.core.language.synonyms import synonyms
-from engram.core.language.words import ANY_STOP
+from engram.core.language.words import STOP
 from engram.extraction.rules.table import pattern_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def introduction(clause: Clause) -> State | None:
             _NO_NAME.match(word) for word in state.written.split()
         ):
             return None
-        if is_lower and (state.written in ANY_STOP or synonyms(state.written, "")):
+        code = state.language
+        if is_lower and (state.written in STOP[code] or synonyms(state.written, code)):
             return None
         if state.needs and introduction_words(state.language).no_name.fullmatch(
             state.written

@@ -216,9 +216,11 @@ def _parts(clause: Clause) -> Iterator[tuple[Clause, NamedSubject | None]]:
     ):
         return
     start = clause.start
-    for match in _AND_ALSO.finditer(clause.text, person.end, clause.end):
-        yield _cut(clause, start, match.start()), person
-        start = match.end()
+    for match in _AND_VERB.finditer(clause.text, person.end, clause.end):
+        after = clause.text[match.end() : clause.end]
+        if any(state.elided for state in of_clause(after, (USER,))):
+            yield _cut(clause, start, match.start()), person
+            start = match.end()
     yield _cut(clause, start, clause.end), person
 
 
@@ -254,6 +256,8 @@ def _person_of(words: str, state: State) -> str | None:
 
 
 _OF_THEIRS = re.compile(r"(?:my|our|meine?|unsere?)\b", re.IGNORECASE)
+_AND_VERB = re.compile(r"\s(?:and|und)\s(?=\w+[st]\b)")
+"""The words before another verb of the third person."""
 _AND = re.compile(r"\s(?:and|und)\s", re.IGNORECASE)
 
 
@@ -583,7 +587,6 @@ def _relation(
 
 
 _AFTER_NAME = pattern_with_case("after_name")
-_AND_ALSO = pattern_of("and_also")
 _ASIDE = pattern_of("aside")
 _HABITUAL = pattern_of("habitual")
 _DOES_IT = re.compile(r"\s*\w+ (?:it|this|that)(?= \w)", re.IGNORECASE)
