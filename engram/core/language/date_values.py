@@ -10,7 +10,7 @@ sentence singles out. `dates` describes the conventions.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Literal
@@ -35,8 +35,6 @@ A date farther away is less than six weeks away on the other side of today.
 """
 _YEAR_DAYS, _NEAR_DAYS = 365, 62
 """How far a weekday and a date that agree are searched, with and without a month."""
-_YEARS = 3
-"""The years on each side of today in which a name without a year is searched."""
 
 _CANADA = re.compile("America/(?:Toronto|Vancouver|Montreal)")
 _SOUTH = re.compile(
@@ -248,7 +246,9 @@ def _named(match: DateMatch) -> Interval | None:
 
 
 def _years_near(match: DateMatch) -> range:
-    return range(match.today.year - _YEARS, match.today.year + _YEARS + 1)
+    """Return the years around today in which a name without a year is searched."""
+    most = 3 if match.has("mzB") else 1
+    return range(match.today.year - most, match.today.year + most + 1)
 
 
 def _agreed(match: DateMatch, found: Sequence[Interval]) -> Interval | None:
@@ -427,18 +427,16 @@ def _stretches(match: DateMatch) -> list[tuple[Interval, Interval]]:
     first, last = match.part(0, place), match.part(place)
     if first.has("k") != last.has("k"):
         return []
-    if not first.has("bk"):
-        months = [one for one in last.tokens if one.letter == "b"]
-        first = replace(first, tokens=[*first.tokens, *months])
     year = match.number("y")
     years = (year - 1, year) if year else _years_near(match)
-    ends = _occurrences(last, years)
-    begins = [one.start for one in ends]
-    return [
-        (start, ends[place])
-        for start in _occurrences(first, years)
-        if (place := bisect_right(begins, start.start)) < len(ends)
-    ]
+    starts, ends = _occurrences(first, years), _occurrences(last, years)
+    if first.has("bk"):  # the first end after each start
+        days = [one.start for one in ends]
+        places = [(one, bisect_right(days, one.start)) for one in starts]
+        return [(one, ends[place]) for one, place in places if place < len(ends)]
+    days = [one.start for one in starts]
+    places = [(one, bisect_left(days, one.start)) for one in ends]
+    return [(starts[place - 1], one) for one, place in places if place]
 
 
 _WORK = {(0, 4), (0, 5), (0, 6)}
