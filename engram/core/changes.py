@@ -15,6 +15,7 @@ from engram.core.attributes import attribute
 from engram.core.categories import category_of
 from engram.core.language.dates import latest, next_beginning
 from engram.core.language.states import USER, State, bare_subject, names_same
+from engram.core.language.topics import tells_name
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ LATER = timedelta(hours=12)
 
 SEVERAL = frozenset({"employer", "job"})
 """Attributes of which a person may have several values; "I quit" ends one of them."""
+
+_NAME_WORDS = 3
+"""The largest number of words of a name."""
+_END = " .!"
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +262,28 @@ def is_replaced(states: Iterable[State], later: Iterable[State]) -> bool:
         for newer in later
         for state in earlier
         if not newer.planned
+    )
+
+
+def names_differ(new: str, old: str) -> bool:
+    """Return whether two statements end with different names of the same being.
+
+    >>> names_differ("The user's son is called Tim.", "The user's son is called Max.")
+    True
+    >>> names_differ("The user works with Ben.", "The user works with Ada.")
+    False
+    """
+    new_words, old_words = new.rstrip(_END).split(), old.rstrip(_END).split()
+    same = 0
+    for new_word, old_word in zip(new_words, old_words, strict=False):
+        if new_word.casefold() != old_word.casefold():
+            break
+        same += 1
+    values = new_words[same:], old_words[same:]
+    states_name = tells_name(" ".join(new_words[:same]))
+    return states_name and all(
+        0 < len(value) <= _NAME_WORDS and all(word[0].isupper() for word in value)
+        for value in values
     )
 
 

@@ -434,7 +434,7 @@ def _claims(
     if near and not judged:
         yield _Claim(near[0], near[0].conflict, "words")
     yield from _by_states(new, known)
-    yield from (_Claim(one, SAID_AGAIN, "states") for one in known if one.undone)
+    yield from _by_rivals(new, known)
     for one in known:
         if one.relation in {"replaces", "ends"}:
             why = REPLACED if one.relation == "replaces" else OVER
@@ -467,6 +467,24 @@ def _begins(new: Statement, state: State) -> datetime:
     elif attribute(state.attribute).thing:
         day = new.said_at
     return max(day, new.said_at)
+
+
+def _by_rivals(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
+    """Yield the facts that contradict the latest words of the user.
+
+    These are facts that once replaced the same statement, and a fact with another name
+    that the statement corrects. With several such facts it is unclear which one is meant.
+    """
+    undone = [one for one in known if one.undone]
+    for one in undone:
+        yield _Claim(one, SAID_AGAIN, "states")
+    if undone or not new.corrects:
+        return
+    others = [
+        one for one in known if changes.names_differ(new.fact.text, one.fact.text)
+    ]
+    for one in others:
+        yield _Claim(one, f"{CORRECTED} (rule)", "states", len(others) > 1)
 
 
 def _successor(new: Statement, known: Sequence[Known]) -> Known | None:
