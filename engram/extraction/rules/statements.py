@@ -25,7 +25,7 @@ from engram.core.language.sentences import (
     sentences,
     third_person,
 )
-from engram.core.language.states import USER, in_third_person, of_clause
+from engram.core.language.states import USER, in_third_person, of_clause, states
 from engram.core.language.wishes import wish_statement
 from engram.core.records import Candidate, Relation
 from engram.extraction.rules.introductions import introduction, more_about_speaker
@@ -463,7 +463,7 @@ def _to_remind_of(words: str) -> str:
 
 
 _ASKS_REMINDER = re.compile(
-    r"\b(?:me forget|(?:me )?a reminder|me|mich(?: bitte)?(?: daran)?(?: erinnern)?)\b",
+    r"\b(?:me forget|(?:me )?a reminder|me|mich(?: bitte)?(?: da?ran)?(?: erinnern)?)\b",
     re.IGNORECASE,
 )
 _CHANGING = frozenset({"age", "weight"})
@@ -551,7 +551,9 @@ def _kinship(
     clause: Clause, person: NamedSubject, policy: ExtractionPolicy
 ) -> RuleStatement:
     """Return the statement of a person's relation to the speaker: `my sister Anna`."""
-    text = f"{person.name} is {clause.speaker.possessive} {person.kin.lower()}"
+    dead = any(one.attribute == "alive" and one.over for one in states(clause.words))
+    be = "was" if dead else "is"
+    text = f"{person.name} {be} {clause.speaker.possessive} {person.kin.lower()}"
     hint = kinship_hint(clause.speaker.name, person.kin, person.name)
     # `My sister Anna has lived here since 2019`: a time of the life, not of the kinship
     timeless = replace(clause, dates=(), lead=None)
