@@ -198,12 +198,3 @@ def test_a_plan_ends_a_state_on_its_day(simulation, notes, before, plan, old, qu
     assert notes()[old]["status"] == "superseded"
     hits = {hit["text"]: hit for hit in asked(simulation, question, k=5)}
     assert all(hit.get("ended") for text, hit in hits.items() if text in {old, before})
-
-
-# row: A7
-def test_a_plan_that_was_called_off_ends_nothing(simulation, notes):
-    say(simulation, "I live in Munich.", day=0)
-    say(simulation, "We're moving to Hamburg on 1 February.", day=1)
-    say(simulation, "I still live in Munich and we are staying.", day=3)
-    simulation.advance(START + timedelta(days=40))
-    assert notes()["The user lives in Munich."]["status"] == "active"

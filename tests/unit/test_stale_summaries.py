@@ -75,8 +75,9 @@ def edit(memory, name):
 
 
 def forget(memory, name):
-    (hit, *_) = memory.call("recall", {"query": SECRET, "kinds": ["fact"]})["hits"]
-    memory.call("forget", {"id": hit["id"]})
+    for hit in memory.call("recall", {"query": SECRET, "kinds": ["fact"]})["hits"]:
+        if "Zelda" in hit["text"]:
+            memory.call("forget", {"id": hit["id"]})
 
 
 # row: X2

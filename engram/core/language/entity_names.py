@@ -36,8 +36,7 @@ def is_event(name: str) -> bool:
 
 @cache
 def _animal() -> re.Pattern[str]:
-    groups = ("extraction.groups", "rules.groups")
-    pets = "|".join(languages.any_pattern(section, "PET") for section in groups)
+    pets = languages.any_pattern("rules.groups", "PET")
     called = languages.any_pattern("entity_names", "animal_called")
     is_ = languages.any_pattern("entity_names", "animal_is")
     own = languages.any_pattern("entity_names", "animal_own")
