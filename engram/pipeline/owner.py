@@ -19,7 +19,7 @@ from engram.core.entities import (
 )
 from engram.core.records import FiledTurn
 from engram.core.trust import source_class
-from engram.extraction.rules.engine import introduced_names, is_person
+from engram.extraction.rules.engine import EXTRACTOR, introduced_names, is_person
 from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
@@ -61,9 +61,10 @@ class OwnerNames:
             if is_of_owner(turn, self.names) and source_class(turn) == "user"
         }
         introduced = dict.fromkeys(self._introduced(extraction.relations, own))
-        introduced |= dict.fromkeys(
-            name for turn in own.values() for name in introduced_names(turn)
-        )
+        if extraction.extractor != EXTRACTOR:  # the rules report it as a relation
+            introduced |= dict.fromkeys(
+                name for turn in own.values() for name in introduced_names(turn)
+            )
         introduced |= dict.fromkeys(_labels(own.values()))
         unknown = [name for name in introduced if not self.names.is_owner(name)]
         if not unknown:

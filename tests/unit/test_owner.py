@@ -303,7 +303,7 @@ def test_whom_a_statement_of_a_turn_is_about(text, speaker, group, about, found)
 # row: B1
 def test_remembered_words_are_about_those_whom_they_name(life):
     """As extracted ones; a place has the memories that name it, the owner their own."""
-    say(life, "My daughter started school. Her name is Magda.")
+    say(life, "My daughter is called Magda.")
     say(life, "My brother Karl lives in Vienna.")
     life.call("remember", text="Magda hates peas.")
     life.call("remember", text="We met at the station in Vienna.")

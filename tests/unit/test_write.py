@@ -521,7 +521,7 @@ def test_a_conflict_with_nothing_to_compare_says_what_to_do(held):
         "<<<<<<< ours\ntea\n=======\nmilk\n>>>>>>> theirs\n"
     )
     held.files.rescan(None)
-    assert "Mend the file, or delete it." in facts(held, "review")[0].read_text()
+    assert "Correct the file, or delete it." in facts(held, "review")[0].read_text()
 
 
 def test_a_conflict_that_is_settled_meanwhile_asks_nothing(held):
