@@ -58,6 +58,8 @@ def profile(view: PassView, now: datetime) -> list[Step]:
     )
     shown: dict[tuple[str, str], Line] = {}
     for one in _of_profile(view, now):
+        if len(shown) >= room:
+            break
         sentence = "profile", normalise(one.fact.text)
         given = _rows(view, one.fact) or {sentence: line_of(view, one.fact)}
         for key, line in given.items():
