@@ -252,7 +252,7 @@ class Background:
         catalog = self.memory.index.catalog
         files = catalog.latest_sessions(None, 1)
         last = catalog.last_user_turn(files[0].path) if files else None
-        query = last.turn.text if last else ""
+        query = last.turn.text if last else "What do I have to do today?"
         self.memory.call("context", {"query": query, "record": False})
 
     def files_changed(self, paths: set[Path] | None) -> None:

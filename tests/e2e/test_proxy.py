@@ -70,6 +70,16 @@ def ask(world, text, session, **more):
     )
 
 
+def with_memories(echo, send):
+    """Send a request until it went on with memories, which a busy machine leaves out."""
+    for _ in range(10):
+        echo.requests.clear()
+        answer = send()
+        if "memory-notes" in json.dumps(echo.bodies[-1]):
+            break
+    return answer
+
+
 def stored(world, words):
     """Whether words are found as a turn."""
     hits = world.call("recall", query=words, kinds=["turn"], k=20)["hits"]
@@ -79,7 +89,9 @@ def stored(world, words):
 def test_a_new_session_is_answered_with_what_another_one_told(place, echo):
     ask(place, "I bought the green kayak of Oskar yesterday.", "proxy-1")
     until(lambda: stored(place, "green kayak of Oskar"))
-    answer = ask(place, "Which kayak did I buy?", "proxy-2")
+    answer = with_memories(
+        echo, lambda: ask(place, "Which kayak did I buy?", "proxy-2")
+    )
     assert "green kayak of Oskar" in answer.choices[0].message.content
 
 
@@ -90,7 +102,8 @@ def test_the_memories_come_just_before_the_last_user_message(place, echo):
         {"role": "assistant", "content": "Hello."},
         {"role": "user", "content": ASKED},
     ]
-    client(place).chat.completions.create(model="echo", messages=history)
+    chat = client(place).chat.completions
+    with_memories(echo, lambda: chat.create(model="echo", messages=history))
     (body,) = echo.bodies
     *before, memory, last = body["messages"]
     assert before == history[:-1]
@@ -250,7 +263,7 @@ def test_the_async_client_streams_too(place, echo):
             )
             return "".join([one.choices[0].delta.content or "" async for one in stream])
 
-    assert "peanuts" in asyncio.run(run())
+    assert "peanuts" in with_memories(echo, lambda: asyncio.run(run()))
 
 
 def test_tools_pass_untouched_and_the_context_stays_the_same_through_a_loop(
@@ -270,7 +283,9 @@ def test_tools_pass_untouched_and_the_context_stays_the_same_through_a_loop(
     ]
     echo.call("menu", '{"of": "today"}')
     chat = client(place, **{"X-Engram-Session": "tools"}).chat.completions
-    first = chat.create(model="echo", messages=messages, tools=tools)
+    first = with_memories(
+        echo, lambda: chat.create(model="echo", messages=messages, tools=tools)
+    )
     call = first.choices[0].message.tool_calls[0]
     assert (call.function.name, call.function.arguments) == ("menu", '{"of": "today"}')
     messages += [
@@ -308,11 +323,14 @@ def test_the_responses_api_gains_memory_and_follows_its_chain(place, echo):
     first = api.create(model="echo", input="My boat is called Meltemi of Hydra.")
     assert first.output_text
     until(lambda: stored(place, "Meltemi of Hydra"))
-    second = api.create(
-        model="echo", input=question, previous_response_id=first.id, stream=True
-    )
-    words = "".join(
-        event.delta for event in second if event.type == "response.output_text.delta"
+    second = {"input": question, "previous_response_id": first.id}
+    words = with_memories(
+        echo,
+        lambda: "".join(
+            event.delta
+            for event in api.create(model="echo", stream=True, **second)
+            if event.type == "response.output_text.delta"
+        ),
     )
     assert "peanuts" in words
     until(lambda: stored(place, question))
