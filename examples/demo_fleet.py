@@ -12,6 +12,7 @@ Everything is temporary.
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import os
 import random
@@ -211,7 +212,7 @@ class Proof:
                 self.counts[f"status {refused.code}"] += 1
                 if refused.code not in {421, 503}:
                     raise
-            except OSError:
+            except (OSError, http.client.HTTPException):
                 self.counts["no answer"] += 1
             time.sleep(0.0 if address else 0.05)
         raise SystemExit(f"no daemon answered for {name}")
