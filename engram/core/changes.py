@@ -58,8 +58,8 @@ def ended_facts(
 
     Words of change end the old state at once. Another value without such words ends
     only a state that is older than `LATER`, because a person may name two homes in one
-    breath. A change dated before the statement of the old state ends nothing. Words without a value ("I quit") are unclear if more than
-    one value is known.
+    breath. A change dated before the statement of the old state ends nothing. Words
+    without a value ("I quit") are unclear if more than one value is known.
     """
     found: list[tuple[Fact, _Change]] = []
     for fact, states in known:

@@ -7,8 +7,8 @@ same slot, with what a model or the user says about them, and carries out the ef
     if decision is None:
         decision = decide(statement, known, policy)
 
-The known facts that the statement may end are collected by the kind of claim, the surest
-first (`_claims`); one function decides each claim (`_outcome`).
+The known facts that the statement may end are collected by the kind of claim, the
+surest first (`_claims`); one function decides each claim (`_outcome`).
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ class Known:
 
     By words: `similarity`, nominal, 0–1; `same_slot`; `conflict`, why both cannot be
     true; `distinct`, why they are two facts at any similarity; `states`. By others:
-    `relation`, what a model or the user says of it. By evidence: `newer` if it has later
-    evidence; `barred`, why the source may not replace it; `guarded`, why only a person
-    may end it; `protected`; `exceeded` if it is protected and says less. `cap` is the
-    highest confidence after another statement, None if its source adds nothing.
+    `relation`, what a model or the user says of it. By evidence: `newer` if it has
+    later evidence; `barred`, why the source may not replace it; `guarded`, why only a
+    person may end it; `protected`; `exceeded` if it is protected and says less. `cap`
+    is the highest confidence after another statement, None if its source adds nothing.
     `visible` is false for a fact that recall would not return, `fresh` true for one of
     the same batch, `undone` for one that replaced the same statement before.
     """
@@ -125,13 +125,14 @@ class Known:
 class Statement:
     """A new statement: the record that it would get, and its source.
 
-    `words` are the words of its turn, `states` what they state. `source` is the class of
-    its source (`trust.source_class`); `by_user` is true if the user made it, `judged` if a model may compare it with known facts, `doubtful` if the
-    words only imply it, `ends` if it only reports an
-    end, `plans` if it only plans something; with a `correction`, the reason, the user corrects a value. `remaining` is the number of facts that the batch may still end.
-    The rest are the results of cheap checks, in their order: filed before (with the fact
-    that it met), trivial, `repeated` in the same words, without a quotation, `refused`,
-    `contained` for review.
+    `words` are the words of its turn, `states` what they state. `source` is the class
+    of its source (`trust.source_class`); `by_user` is true if the user made it,
+    `judged` if a model may compare it with known facts, `doubtful` if the words only
+    imply it, `ends` if it only reports an end, `plans` if it only plans something; with
+    a `correction`, the reason, the user corrects a value. `remaining` is the number of
+    facts that the batch may still end. The rest are the results of cheap checks, in
+    their order: filed before (with the fact that it met), trivial, `repeated` in the
+    same words, without a quotation, `refused`, `contained` for review.
     """
 
     fact: Fact
@@ -229,9 +230,9 @@ def decide(new: Statement, known: Sequence[Known], policy: Policy) -> Decision:
     """Return what becomes of a statement and of the known facts.
 
     In this order: an interrupted attempt is finished; another source that repeats an
-    ended state is skipped; a contained statement waits in review; one that says the same
-    as a known fact confirms it; one that a later statement ended is filed as superseded.
-    Any other is new, and ends, weakens or questions what it contradicts.
+    ended state is skipped; a contained statement waits in review; one that says the
+    same as a known fact confirms it; one that a later statement ended is filed as
+    superseded. Any other is new, and ends, weakens or questions what it contradicts.
     """
     if finished := [one.fact for one in known if new.fact.id in one.fact.superseded_by]:
         why = next((one.end_reason for one in finished if one.end_reason), NEW)
@@ -369,8 +370,8 @@ def _as_repetition(
 def _reinforced(new: Statement, one: Known, why: str, policy: DedupPolicy) -> Effect:
     """Return the effect of further evidence for a known fact (`A8`, `D6`).
 
-    It is only logged if a person vouches for the fact, the turn is already a source, the
-    source is not independent, or the note lists as many sources as it may.
+    It is only logged if a person vouches for the fact, the turn is already a source,
+    the source is not independent, or the note lists as many sources as it may.
     """
     fact = one.fact
     sources = tuple(key for key in (fact.source, *fact.also) if key)
@@ -473,7 +474,8 @@ def _by_rivals(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
     """Yield the facts that contradict the latest words of the user.
 
     These are facts that once replaced the same statement, and a fact with another name
-    that the statement corrects. With several such facts it is unclear which one is meant.
+    that the statement corrects. With several such facts it is unclear which one is
+    meant.
     """
     undone = [one for one in known if one.undone]
     for one in undone:
@@ -513,13 +515,13 @@ def _outcome(
 ) -> _Outcome:
     """Decide on one claim; the first rule that applies counts.
 
-    An event stays, because it did happen (`C33`). Later evidence stays. What is in doubt
-    or planned without a day changes nothing yet. A source of lower trust, and any but
-    the user for a note that only a person may change, ends nothing (`X27`). A person is
-    asked about such a note, about an unclear end, about a conflict that only the words
-    show, and beyond the limit of the batch (`X9`, `X23`). A promise is settled by the
-    user's words (`E16`). A fact from three sessions is weakened if no words report a
-    change (`A10`). Any other fact ends, on the day that the words give.
+    An event stays, because it did happen (`C33`). Later evidence stays. What is in
+    doubt or planned without a day changes nothing yet. A source of lower trust, and any
+    but the user for a note that only a person may change, ends nothing (`X27`). A
+    person is asked about such a note, about an unclear end, about a conflict that only
+    the words show, and beyond the limit of the batch (`X9`, `X23`). A promise is
+    settled by the user's words (`E16`). A fact from three sessions is weakened if no
+    words report a change (`A10`). Any other fact ends, on the day that the words give.
     """
     one, fact, compared = claim.known, claim.known.fact, claim.by in {"judge", "words"}
     begins = claim.begins or _begins_later(new, claim)

@@ -232,8 +232,8 @@ class EntityNames:
 def is_of_owner(turn: Turn, names: EntityNames) -> bool:
     """Return whether the owner is the speaker of a turn.
 
-    The owner speaks every turn with the role user, also under another label. In a group,
-    the label must be a name of the owner.
+    The owner speaks every turn with the role user, also under another label. In a
+    group, the label must be a name of the owner.
     """
     if turn.role != "user":
         return False

@@ -1,8 +1,8 @@
 """Every number, with its default, unit, range, source row and meaning.
 
 `policy.toml` has a row for each number, and one frozen dataclass for each group of them
-is here. `rows()` lists them for `engram policy`; a number with a `key` may be set in the
-vault's `engram.toml` under that name.
+is here. `rows()` lists them for `engram policy`; a number with a `key` may be set in
+the vault's `engram.toml` under that name.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ class PostgresStore:
     `dsn` is a connection string of libpq. `vault` names the rows, `stamp` their format:
     rows with another stamp are replaced. Every statement uses the connection with the
     lock, so rows are written only while no other process can have the vault. Raises
-    LockedError if another process has it (`VaultOwner.take`). A lost connection is replaced
-    at the next call, if no other process had the vault meanwhile.
+    LockedError if another process has it (`VaultOwner.take`). A lost connection is
+    replaced at the next call, if no other process had the vault meanwhile.
 
     On closing, `clean` is true if no turn waits in the journal of this process, and
     `due` is the time at which work of the vault is due, if it is known.

@@ -107,8 +107,8 @@ class _Place:
 class Intake:
     """The intake of turns, and the durable part of the queue.
 
-    `accept` is thread-safe; the other methods are for the writer thread. `device` is the
-    name of this device, which has session files of its own.
+    `accept` is thread-safe; the other methods are for the writer thread. `device` is
+    the name of this device, which has session files of its own.
     """
 
     def __init__(

@@ -137,11 +137,11 @@ def extract(
 
     The prompt includes the `known` facts, which the model may report as over (`A9`).
     The model is not called if the user's turns, or all turns if none is the user's,
-    have fewer than `policy.min_chars` characters, unless one answers a question ("On the 17th"), or may report on a known
-    promise ("Done"); a CJK character counts as `importance.sign_width` (`X13`). After
-    an unreadable answer the question is sent again, `model_policy.re_asks` times, with
-    the reason. Raises ModelError; an empty Extraction means that there is nothing to
-    store.
+    have fewer than `policy.min_chars` characters, unless one answers a question ("On
+    the 17th"), or may report on a known promise ("Done"); a CJK character counts as
+    `importance.sign_width` (`X13`). After an unreadable answer the question is sent
+    again, `model_policy.re_asks` times, with the reason. Raises ModelError; an empty
+    Extraction means that there is nothing to store.
     """
     prompted = [turn for turn in turns if turn.role != "system"]
     own = [turn for turn in prompted if turn.role == "user"] or prompted

@@ -1,8 +1,8 @@
 """The operation `list`: memories one page at a time, newest first.
 
-Reading 10,000 facts takes a fifth of a second, and a list shows only a page. `FactTable`
-holds the columns by which lists are selected, in step with the index: it reads all
-facts once, then only changed ones.
+Reading 10,000 facts takes a fifth of a second, and a list shows only a page.
+`FactTable` holds the columns by which lists are selected, in step with the index: it
+reads all facts once, then only changed ones.
 """
 
 from __future__ import annotations

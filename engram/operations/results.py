@@ -658,10 +658,10 @@ class RunReport:
     """The result of a run, or with `dry_run` of its plan; its changes are `actions`.
 
     `run` is its id for `undo`, '' if it wrote nothing. `deferred`, `failures`, `held`
-    and `frozen` have the reasons for changes that were not made. `left_alone` counts memories
-    that belong to a user, and `unanswered` questions without an answer; `model` is the
-    reason why no model answered. `kept` and `merged` are the statements or names of
-    `merge`.
+    and `frozen` have the reasons for changes that were not made. `left_alone` counts
+    memories that belong to a user, and `unanswered` questions without an answer;
+    `model` is the reason why no model answered. `kept` and `merged` are the statements
+    or names of `merge`.
     """
 
     run: str

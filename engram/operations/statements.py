@@ -455,7 +455,8 @@ def _not_blank(names: list[str] | None) -> list[str]:
 def _with_values(old: str, new: str, names: Collection[str]) -> str:
     """Return `old` with the values of `new` in their places, else `new`.
 
-    It is `new` unless `old` has all its attributes and others too, after the same words.
+    It is `new` unless `old` has all its attributes and others too, after the same
+    words.
     """
     known = {(one.subject, one.attribute): one for one in states(old, names)}
     given = {(one.subject, one.attribute): one for one in states(new, names)}

@@ -265,7 +265,8 @@ class Forgetting:
     ) -> bool:
         """Lift the tombstones on statements that the user makes again in these turns.
 
-        Returns whether any was lifted. With `asked` a turn with exactly the time of the tombstone counts too.
+        Returns whether any was lifted. With `asked` a turn with exactly the time of the
+        tombstone counts too.
         """
         said = [(turn, own_words(turn.turn.text)) for turn in turns]
         return self.lift_stated(said, now, asked=asked)
@@ -397,7 +398,8 @@ class Forgetting:
         """Return memories and sentences of turns that resemble forgotten statements.
 
         They have other words, so nothing is done to them (`A26`). Each has `id`, `text`
-        and the reason `why`; of equal texts the first is listed. `without` are the ids and keys to leave out.
+        and the reason `why`; of equal texts the first is listed. `without` are the ids
+        and keys to leave out.
         """
         stems, hidden = self.index.lexical.stems, self.index.tombstones.keys
         found: dict[str, tuple[float, dict[str, str]]] = {}

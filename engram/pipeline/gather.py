@@ -94,8 +94,8 @@ class Gatherer:
     ) -> tuple[Known, ...]:
         """Return the facts that a statement may repeat, end or support.
 
-        They are among those `near` it, those in its slots, and those that a model or the
-        user named.
+        They are among those `near` it, those in its slots, and those that a model or
+        the user named.
         """
         relations = _relations(said)
         found = {one.fact.id: one for one in near}

@@ -1,12 +1,12 @@
 """The known facts that a model is given with a batch of turns (rows A7, A9; model §3).
 
 "Guess where I'm writing from: Hamburg!" shares no word with "Jonas lives in Leipzig",
-so similarity alone does not find the facts that a batch may change. Always given are the
-health of the household and the open promises. Then come the facts that state the same
-attributes, facts about the user's circumstances in life and about named entities, and
-the facts nearest by words and vectors to each sentence of the user and to the turns just
-before: "he died last night" may be about the dog of the turn before. None is left out
-for its kind: a booking can change like a taste.
+so similarity alone does not find the facts that a batch may change. Always given are
+the health of the household and the open promises. Then come the facts that state the
+same attributes, facts about the user's circumstances in life and about named entities,
+and the facts nearest by words and vectors to each sentence of the user and to the turns
+just before: "he died last night" may be about the dog of the turn before. None is left
+out for its kind: a booking can change like a taste.
 """
 
 from __future__ import annotations

@@ -212,10 +212,10 @@ class Reconciler:
     ) -> tuple[Decision, list[Case]]:
         """File a statement that a caller asks to keep; `turn` is its source (A1, A7).
 
-        Returns the decision, and the notes in review that it led to (`X9`). `fact` keeps
-        its importance. A statement that does not come from the user is contained as in
-        a batch (`X27`). `row` is the row of the action log. `found` is the extraction
-        of the statement by rules, for its relations and types.
+        Returns the decision, and the notes in review that it led to (`X9`). `fact`
+        keeps its importance. A statement that does not come from the user is contained
+        as in a batch (`X27`). `row` is the row of the action log. `found` is the
+        extraction of the statement by rules, for its relations and types.
         """
         plan, decision = self._planned(fact, turn, row)
         try:

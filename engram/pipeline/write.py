@@ -195,7 +195,8 @@ class NoteWriter:
     ) -> None:
         """Index files that this program wrote without `write`, by path.
 
-        `uncertain` are paths whose content is unknown after a failure; they are scanned.
+        `uncertain` are paths whose content is unknown after a failure; they are
+        scanned.
         """
         self.index.wrote(written)
         if uncertain:
@@ -284,7 +285,8 @@ class NoteWriter:
     def deciding(self, name: str, now: datetime) -> Iterator[UserDecision]:
         """Record what is written within this context as one decision of the user.
 
-        A decision within another one is part of it.
+        A decision within another one is part of it. One whose old bytes cannot be
+        recorded stands, and `health` says why it cannot be undone.
         """
         if self.decision:
             yield self.decision
@@ -294,7 +296,7 @@ class NoteWriter:
             yield decision
         finally:
             self.decision = None
-        decision.finish(now)
+        self._write_auxiliary(RUNS, partial(decision.finish, now))
 
     def finish_run(self, run: str, plan: WritePlan, failure: str) -> None:
         """Record that the changes of a filing run are written, or why they failed."""

@@ -23,7 +23,7 @@ from engram.core.sessions import EPISODES
 from engram.errors import ConfigError, ModelError
 from engram.recall import as_of as recall_as_of
 from engram.recall import formatting
-from engram.recall.hits import recallable
+from engram.recall.hits import SAID_HERE, recallable
 from engram.recall.request import RecallRequest, RecallSearch, search_filter
 
 if TYPE_CHECKING:
@@ -109,6 +109,10 @@ def _matching(search: RecallSearch, where: SearchFilter) -> _Pool:
     if waiting:
         best, unused_reason, close = _with_vectors(search, where, best, waiting)
     search.limit.end("vectors")
+    # before any share of the best score: a question that was observed matches itself
+    own = {one.key for one in best if one.key.partition("#")[0] in request.running}
+    filtered.update([SAID_HERE] * len(own))
+    best = [one for one in best if one.key not in own]
     best = best[: ranking.PRESETS[request.preset].pool or None]
 
     units, unread = _read_units(search, best, close, filtered)

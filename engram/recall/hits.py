@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from engram.recall.topics import PastState
 
 
+SAID_HERE = "said in this conversation"
+"""The reason for leaving out what the running session said."""
+
+
 def recallable(
     index: Index, keys: Sequence[str], request: RecallRequest, filtered: Counter[str]
 ) -> dict[str, Unit]:
@@ -57,7 +61,7 @@ def is_hidden(
     elif _is_forgotten(unit, buried):
         why = "forgotten"
     if why is None and _is_of(unit, request.running):
-        why = "said in this conversation"
+        why = SAID_HERE
     private_to = unit.turn.private_to if isinstance(unit, FiledTurn) else unit.persona
     if why is None and not personas.sees(request.persona, private_to):
         why = "of another persona"

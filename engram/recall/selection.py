@@ -39,9 +39,9 @@ def select(
 ) -> Selection:
     """Return the best of `hits` whose text costs at most `budget` tokens, at most `k`.
 
-    The hits keep their order, and each has its cost in `tokens`. A hit is left out if it
-    has the text of a better one (of equal texts a fact is shown), or is a turn whose words a fact before it shows. `hits`
-    is read until the budget is used.
+    The hits keep their order, and each has its cost in `tokens`. A hit is left out if
+    it has the text of a better one (of equal texts a fact is shown), or is a turn whose
+    words a fact before it shows. `hits` is read until the budget is used.
     """
     page = _Page(question, policy, budget)
     repeated = 0

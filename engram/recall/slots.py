@@ -29,8 +29,8 @@ _NEAR = {
 def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandidates:
     """Put the facts first that give the attribute for which the question asks.
 
-    They gain the weight `answers` in the score, and by themselves score above all others.
-    Facts that give it for the user are left out if another subject is meant.
+    They gain the weight `answers` in the score, and by themselves score above all
+    others. Facts that give it for the user are left out if another subject is meant.
     """
     words = search.sources.names.owner_words()
     wanted = state_asked_for(search.question.text, words)

@@ -104,8 +104,8 @@ class Memory:
 
         `turns` may be messages in OpenAI's form. `participants` are the users, where
         several talk in the conversation: then each `speaker` is a person of their own.
-        With `private` only `persona` sees the exchange. With `record` false the exchange
-        is not stored.
+        With `private` only `persona` sees the exchange. With `record` false the
+        exchange is not stored.
 
         >>> memory.observe(user="My sister Anna lives in Porto.", session="s1").stored
         1

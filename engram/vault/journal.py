@@ -112,9 +112,9 @@ class Journal:
 
     `replay` must be called once, first; all other methods are thread-safe.
     `check_owner` is called before each change of a file, and raises an EngramError if
-    this process no longer owns the vault. `owner` grows with each owner of the vault, so
-    no two owners assign the same number: a late record of a former owner does not refer
-    to turns of its successor. `degraded` is the message of the last write error,
+    this process no longer owns the vault. `owner` grows with each owner of the vault,
+    so no two owners assign the same number: a late record of a former owner does not
+    refer to turns of its successor. `degraded` is the message of the last write error,
     '' after a success.
     """
 

@@ -108,7 +108,8 @@ class UndoHistory:
     ) -> None:
         """Record a run durably, before it begins; `contents` by SHA-256.
 
-        `units` are `hidden` and `told` of a decision. Raises ConflictError if a run with this id is already recorded.
+        `units` are `hidden` and `told` of a decision. Raises ConflictError if a run
+        with this id is already recorded.
         """
         steps = [step for step in steps if step.after != JUDGEMENTS_FILE]
         places, blob = {}, bytearray()

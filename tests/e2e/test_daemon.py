@@ -484,8 +484,13 @@ def test_the_daemon_puts_the_vault_in_order_and_takes_it_back_when_told(world):
     assert "archive: Anna saw a red car" in world.engram("forecast", "--plot")
     assert note.read_bytes() == before
     world.call("observe", turns=[{"text": SAID, "session": "s"}])
-    until(lambda: world.call("runs")["runs"])
-    run = world.call("runs")["runs"][-1]
+
+    def nights():
+        runs = world.call("runs")["runs"]
+        return [run for run in runs if "archive" in run["counts"]]
+
+    until(nights)
+    (run,) = nights()
     assert run["counts"]["archive"] == 1
     assert (world.vault / "archive").is_dir()
     assert f"undid run {run['id']}" in world.engram("undo", run["id"])

@@ -143,6 +143,7 @@ def knowing_carla(world):
     """Run the daemon of a world, with what Carla cannot eat in its vault."""
     world.start()
     world.call("remember", text="Carla is allergic to peanuts.")
+    world.call("context", query="Who is Carla?")  # the first one warms the daemon up
     yield world
     world.process.kill()
     world.process.wait()

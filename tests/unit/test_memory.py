@@ -982,3 +982,19 @@ def test_what_a_tool_remembers_relates_nobody(memory):
     )
     edges = memory.settings.vault / "state" / "edges.jsonl"
     assert not edges.exists() or "relation" not in edges.read_text()
+
+
+# row: X1
+@pytest.mark.parametrize("operation", ["recall", "context"])
+def test_a_question_that_was_observed_hides_no_memory(memory, operation):
+    """It is the best match of itself, and no measure for the memories."""
+    question = "We sit down. What can Carla eat here, and is she allergic?"
+    memory.call("remember", {"text": "Carla is allergic to peanuts."})
+    asked = {"query": question, "session": "dinner"}
+    assert "peanuts" in memory.call(operation, asked)["text"]
+    answer = {"text": "I will look at the menu.", "role": "assistant"}
+    turns = [{"text": question}, answer]
+    memory.call("observe", {"turns": [{**one, "session": "dinner"} for one in turns]})
+    told = memory.call(operation, asked)["text"]
+    assert "peanuts" in told
+    assert question not in told.partition("On the question")[2]

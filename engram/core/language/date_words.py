@@ -2,10 +2,10 @@
 
 Section `[dates]` of the language files lists words and short phrases by class; this
 module gives each a class letter and a value. A value is a number, a unit, a unit with
-an offset (`week:-1`), or hours (`12:18`), with an offset of days before them (`0:18:24`:
-today from 18 to 24). English and German have a section `[tense]` besides: there the
-sentence decides whether a time is past or future; in the other languages only a time
-that directs itself is resolved.
+an offset (`week:-1`), or hours (`12:18`), with an offset of days before them
+(`0:18:24`: today from 18 to 24). English and German have a section `[tense]` besides:
+there the sentence decides whether a time is past or future; in the other languages only
+a time that directs itself is resolved.
 """
 
 from __future__ import annotations

@@ -252,10 +252,11 @@ def compared(a: ParsedStatement, b: ParsedStatement) -> TextComparison:
     """Compare two statements; symmetric, and 1 for the same words (`A7`, `X13`).
 
     Above .85 only articles, emphasis or the position of a phrase differ. .70–.85 needs
-    a judgement; another value of one attribute (`core.attributes`) and the opposite of a statement have .78 by definition. Below that, the similarity is the
-    weighted Dice overlap `2·|a∩b| / (|a| + |b|)` of the stems; words of the subject
-    count half. `Anna lives in Berlin`, `Anna lives in Munich` → .78; `Anna likes tea`,
-    `Anna likes coffee` → .60.
+    a judgement; another value of one attribute (`core.attributes`) and the opposite of
+    a statement have .78 by definition. Below that, the similarity is the weighted Dice
+    overlap `2·|a∩b| / (|a| + |b|)` of the stems; words of the subject count half. `Anna
+    lives in Berlin`, `Anna lives in Munich` → .78; `Anna likes tea`, `Anna likes
+    coffee` → .60.
     """
     if same := _same_words(a, b):
         return TextComparison(*same)

@@ -61,11 +61,11 @@ class State:
     for Eva; `value` are folded words, () for an end without a value, and `written` is
     the value as it was written. `over` is true if the words end the state, `change` if
     they report it as new ("moved", "now"), `addition` if another value may go on beside
-    it, `planned` if it begins on a later day, `listed` if it names several values, and `elided`
-    if the words leave the subject out. `needs` is `ahead` or `past` if they say it only
-    with such a day, `name` if they do so only as an introduction.
-    `dated` are the words that may date a change. `start` and `end` are the span of the
-    clause in the text.
+    it, `planned` if it begins on a later day, `listed` if it names several values, and
+    `elided` if the words leave the subject out. `needs` is `ahead` or `past` if they
+    say it only with such a day, `name` if they do so only as an introduction. `dated`
+    are the words that may date a change. `start` and `end` are the span of the clause
+    in the text.
     """
 
     language: str
@@ -90,8 +90,9 @@ class _StateRow:
     """A row of the table: attributes, effect and patterns of a clause.
 
     The effect is `=` if it holds, `+` if it is new, `-` if it is over, `>` and `>-` if
-    it begins or ends on a later day. A row without a subject is about the user. `elided`
-    also matches without a subject; `loose` are the two for text without capitals.
+    it begins or ends on a later day. A row without a subject is about the user.
+    `elided` also matches without a subject; `loose` are the two for text without
+    capitals.
     """
 
     attributes: tuple[str, ...]
@@ -540,8 +541,8 @@ class _Clause:
     def subject(self, words: str, *, about_things: bool) -> tuple[str, ...]:
         """Return the subject that words name, () if it is nobody in particular.
 
-        With `about_things` it may be a thing ("the rent"), else it is the user, somebody
-        of theirs, or a name.
+        With `about_things` it may be a thing ("the rent"), else it is the user,
+        somebody of theirs, or a name.
         """
         rules = self.rules
         tokens = [

@@ -50,8 +50,8 @@ class Clause:
 
     `before` is the start of the sentence before its own. `earlier` is the preceding
     turn, with the names in the reply to it, for pronouns. `is_task` is true if the turn
-    asks for a text, in which people may be invented, `is_asked` if it answers a question
-    for the name.
+    asks for a text, in which people may be invented, `is_asked` if it answers a
+    question for the name.
     """
 
     turn: Turn

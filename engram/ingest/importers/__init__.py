@@ -3,8 +3,8 @@
 It takes the path of an export and returns `Turn`s, oldest first within a conversation,
 or the `ImportedMemory`s of a memory program, and a `Problem` for each fault of the
 text. Start with `read_export`. Each format is one function `(path, zone)`, mostly
-`read` in a file of its own, and one row in `IMPORTERS`. Every reader streams at most one conversation at a time, and gives
-each turn the same id on every import.
+`read` in a file of its own, and one row in `IMPORTERS`. Every reader streams at most
+one conversation at a time, and gives each turn the same id on every import.
 """
 
 from __future__ import annotations
