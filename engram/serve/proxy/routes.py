@@ -222,15 +222,17 @@ class Proxy:
         await asyncio.wait({task}, timeout=self._policy.proxy_milliseconds / 1000)
         if not task.done():
             task.cancel()  # a call that has begun ends by itself
+            _keep(self._contexts, key, "")
             return raw, "none: late"
         if fault := task.exception():
             log.warning("a request passed without memory: %s", type(fault).__name__)
             return raw, "none: fault"
-        body = task.result()
+        text, body = task.result()
+        _keep(self._contexts, key, text)
         return (body, "added") if body else (raw, "none: nothing known")
 
-    def _with_context(self, exchange: Exchange, key: str) -> bytes | None:
-        """Return the request with its context, or None if nothing is known.
+    def _with_context(self, exchange: Exchange, key: str) -> tuple[str, bytes]:
+        """Return a context and the request with it; '' and b'' if nothing is known.
 
         The context of a message stays the same while tools are called to answer it. A
         message that is sent again gets a new one, because memories may have been
@@ -247,11 +249,10 @@ class Proxy:
             if persona := exchange.common.get("persona"):
                 question["persona"] = persona
             text = str(self._call("context", question, exchange.standing)["text"])
-            _keep(self._contexts, key, text)
         if not text:
-            return None
+            return "", b""
         body = with_memory(exchange.api, exchange.body, conversation, text)
-        return json.dumps(body).encode("ascii")
+        return text, json.dumps(body).encode("ascii")
 
     async def _send(self, request: Request, path: str, raw: bytes) -> httpx2.Response:
         """Send the request to the upstream server; return its answer, unread."""
