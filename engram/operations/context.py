@@ -244,7 +244,9 @@ class ContextBuilder:
             stored["lastInteraction"] = at.astimezone(UTC).isoformat(timespec="seconds")
         if last:
             shown = reading_of(last, self.settings.zone).shown
-            stored["lastUserMessage"] = last_message(shown, self.settings.policy.talks)
+            stored["lastUserMessage"] = last_message(
+                shown, self.settings.policy.sessions
+            )
         state = {
             key: self._cut(value) if isinstance(value, str) else value
             for key, value in stored.items()

@@ -282,7 +282,7 @@ class Explainer:
         )
         weights = asdict(vitals) | {
             "feedback": feedback,
-            "importance": core_importance.composite_importance(use, policy.ladder),
+            "importance": core_importance.composite_importance(use, policy.dedup),
         }
         worth = {name: round(value, 3) for name, value in weights.items()}
         return {

@@ -33,7 +33,7 @@ def bridges(view: PassView, now: datetime) -> list[Step]:
     At most 5 pairs a day, in turn. A bridge is a guess: recall does not follow it, and
     both notes list the memories that support it.
     """
-    policy = view.policy.portraits
+    policy = view.policy.profiles
     known = {
         path: memories
         for path, memories in memories_by_entity(view, now).items()
@@ -102,7 +102,7 @@ def _bridge(
         return [Finding(weakest.id, weakest.path, why, proposal)]
 
     line = Line(answer["how"], tuple(map(link_name, sources)))
-    confidence = view.policy.portraits.bridge_confidence
+    confidence = view.policy.profiles.bridge_confidence
     edge = Edge(refs[0], refs[1], "bridge", line.text, confidence, now)
     steps: list[Step] = [NewEdge(edge, line.text)]
     for end in ends:
@@ -118,7 +118,7 @@ def _unrelated_pairs(
     view: PassView, known: Mapping[str, Sequence[MemoryState]]
 ) -> list[tuple[str, str]]:
     """Return unrelated pairs whose memories share rare terms, most similar first."""
-    policy = view.policy.portraits
+    policy = view.policy.profiles
     facts = [one.fact for memories in known.values() for one in memories]
     terms_of = view.reader.terms.terms_by_id({fact.id: fact for fact in facts}.values())
     terms = {

@@ -329,7 +329,7 @@ def _conversations(view: PassView, now: datetime) -> list[list[MemoryState]]:
     groups: defaultdict[str, list[MemoryState]] = defaultdict(list)
     for one in public_memories(view, now):
         groups[one.fact.source.partition("#")[0]].append(one)
-    size = view.policy.portraits.together
+    size = view.policy.profiles.together
     return [
         group[at : at + size]
         for _, group in sorted(groups.items())
@@ -345,7 +345,7 @@ def describe(view: PassView, now: datetime) -> list[Step]:
     (`B14`), and only if their memories changed. An entity with one memory gets no
     description.
     """
-    policy, texts = view.policy.portraits, GeneratedText(view, now)
+    policy, texts = view.policy.profiles, GeneratedText(view, now)
     room = policy.entities - texts.made_now("description")
     known = memories_by_entity(view, now)
     for path in _recent(view, known, now):
@@ -374,7 +374,7 @@ def relate(view: PassView, now: datetime) -> list[Step]:
 
     The same entities as in `describe`, in the same order, if their memories changed.
     """
-    policy, texts = view.policy.portraits, GeneratedText(view, now)
+    policy, texts = view.policy.profiles, GeneratedText(view, now)
     room = policy.entities - texts.made_now("relationships")
     known = memories_by_entity(view, now)
     for path in _recent(view, known, now):
@@ -408,7 +408,7 @@ def _relations_in(
 
     The relations are rows in the form of a question.
     """
-    policy = view.policy.portraits
+    policy = view.policy.profiles
     rows: list[dict[str, object]] = []
     facts: list[Fact] = []
     by_rank = sorted(memories, key=by_weight)
@@ -432,11 +432,11 @@ def _recent(
     With `lazy` only those recalled after the last mention. A question about them may
     wait for two of the three weeks (rows B14, X24).
     """
-    touched = _last_recalled if view.policy.portraits.lazy else _last_mentioned_or_used
+    touched = _last_recalled if view.policy.profiles.lazy else _last_mentioned_or_used
     latest = view.once(
         _recent, lambda: {path: touched(some) for path, some in known.items()}, known
     )
-    since = (now - timedelta(days=view.policy.portraits.recent_days)).timestamp()
+    since = (now - timedelta(days=view.policy.profiles.recent_days)).timestamp()
     recent = [path for path, when in latest.items() if when >= since]
     return sorted(recent, key=lambda path: (-latest[path], path))
 
@@ -479,7 +479,7 @@ def _cards(
     view: PassView, known: Mapping[str, Sequence[MemoryState]]
 ) -> dict[str, tuple[Line, ...]]:
     """Return the cards of the entities that have one, by path."""
-    policy = view.policy.portraits
+    policy = view.policy.profiles
     return {
         path: _lines_within(
             view,

@@ -241,7 +241,7 @@ def _merged_keys(
     keys["supersedes"] = _extended(fact.supersedes, *(one.id for one in losers))
     keys |= _united_keys(fact, losers)
     raised = min(
-        decide.reinforced_confidence(fact.confidence, view.policy.ladder),
+        decide.reinforced_confidence(fact.confidence, view.policy.dedup),
         max(fact.confidence, view.reader.believed(fact)),
     )
     if raised != fact.confidence:

@@ -53,7 +53,7 @@ def profile(view: PassView, now: datetime) -> list[Step]:
     page, texts = view.page(PROFILE), GeneratedText(view, now)
     if page is not None and page.keys.get("kind") != "profile":
         return []  # a user's own note of that name
-    room = view.policy.portraits.profile_lines - len(
+    room = view.policy.profiles.profile_lines - len(
         page.own.split("\n") if page else ()
     )
     shown: dict[tuple[str, str], Line] = {}
@@ -106,7 +106,7 @@ def identity(view: PassView, now: datetime) -> list[Step]:
     a dated list of patterns; beyond 15,000 bytes nothing is added. A pattern is valid
     while all its sources are active.
     """
-    policy = view.policy.portraits
+    policy = view.policy.profiles
     page, texts = view.page(IDENTITY), GeneratedText(view, now)
     wishes = {link_name(one.fact): one.fact for one in _wishes(view, now)}
     had = page.blocks.get("patterns", ()) if page else ()

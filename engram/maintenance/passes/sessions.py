@@ -108,7 +108,7 @@ def rolling(view: PassView, now: datetime) -> list[Step]:
     24, sentences of the conversation are used. Only turns up to the last multiple of 4
     are used, so that the time of the run does not change the summary.
     """
-    policy, state = view.policy.talks, _SessionState(view)
+    policy, state = view.policy.sessions, _SessionState(view)
     steps: list[Step] = []
     for talk in _due_sessions(view, now, "rolling"):
         mark = rolling_mark(len(talk.turns), policy, model=bool(view.model))
@@ -153,7 +153,7 @@ def episodes(view: PassView, now: datetime) -> list[Step]:
             continue
         waiting = _episode_turns(view, talk)
         replies = [
-            summarise(view, "episode", model_input(turns, view.policy.talks), why)
+            summarise(view, "episode", model_input(turns, view.policy.sessions), why)
             for number, turns in waiting.items()
             for why in [f"episode {number} of {talk.stem}"]
         ]
@@ -176,7 +176,7 @@ def summary(view: PassView, now: datetime) -> list[Step]:
     If the reply of the model could not be read, the key `parse_error` says so and
     sentences of the conversation are used. They are always used below 4 turns.
     """
-    policy, state = view.policy.talks, _SessionState(view)
+    policy, state = view.policy.sessions, _SessionState(view)
     steps: list[Step] = []
     for talk in _due_sessions(view, now, "session"):
         if not talk.sha or talk.filed < len(talk.turns):
@@ -236,7 +236,7 @@ def _session_material(
     keys = {filed.key for filed in turns} | parts.keys()
     visible = [filed for filed in talk.turns if filed.key in keys]
     day = f"{talk.started.astimezone(view.zone):%Y-%m-%d}"
-    return model_input(visible, view.policy.talks, parts, day=day)
+    return model_input(visible, view.policy.sessions, parts, day=day)
 
 
 def _episode_turns(view: PassView, talk: SessionView) -> dict[int, Sequence[FiledTurn]]:
@@ -244,7 +244,7 @@ def _episode_turns(view: PassView, talk: SessionView) -> dict[int, Sequence[File
 
     At most the latest 10 turns, without turns of an earlier episode.
     """
-    policy = view.policy.talks
+    policy = view.policy.sessions
     if len(talk.turns[: talk.filed]) < policy.episode_least:
         return {}
     users = [
@@ -280,7 +280,7 @@ def spine(view: PassView, now: datetime) -> list[Step]:
 
     Turns are counted from the session files, so that no counter can be wrong.
     """
-    policy, state = view.policy.talks, _SessionState(view)
+    policy, state = view.policy.sessions, _SessionState(view)
     raw = view.read(SPINE_FILE).decode(errors="replace")
     version, before = (_number(raw, name) for name in ("version", "messages"))
     messages = sum(view.messages.values())
@@ -373,7 +373,7 @@ class _SessionState:
             turns = [one.turn for one in talk.turns if said_by_user(one.turn)]
             if turns:
                 shown = recallable_text(turns[-1])
-                row["lastUserMessage"] = last_message(shown, self.view.policy.talks)
+                row["lastUserMessage"] = last_message(shown, self.view.policy.sessions)
         row["messageCount"] = self.view.messages.get(talk.persona or "", 0)
         return row
 
@@ -409,7 +409,7 @@ class _SessionState:
 
     def writes(self) -> list[Step]:
         """Return the write of the file if it changed; it has the latest sessions."""
-        kept = dict(list(self.files.items())[-self.view.policy.talks.kept :])
+        kept = dict(list(self.files.items())[-self.view.policy.sessions.kept :])
         before = read_state(self.before, "personas"), read_state(self.before)
         if before == (self.personas, kept):
             return []
@@ -444,7 +444,7 @@ def _due_sessions(view: PassView, now: datetime, what: str) -> list[SessionView]
     return [
         t
         for t in view.talks
-        if what in due(t.progress, now, minutes, view.policy.talks, model=view.model)
+        if what in due(t.progress, now, minutes, view.policy.sessions, model=view.model)
     ]
 
 
@@ -457,7 +457,7 @@ def _own_words_summary(
     view: PassView, talk: SessionView, turns: Sequence[FiledTurn]
 ) -> dict[str, Any]:
     """Return a session summary from its sentences and memories, without a model (`E11`)."""
-    policy = view.policy.talks
+    policy = view.policy.sessions
     chars = policy.line_chars + policy.items * policy.item_chars
     sentences = key_sentences(turns, policy, chars, policy.items + 1)
     best = [f"{speaker_name(turn)}: {text}" for turn, text in sentences]
@@ -528,7 +528,7 @@ def _episode(
         path,
         keys,
         f"{text}\n",
-        f"{number * view.policy.talks.episode_users} turns of the user",
+        f"{number * view.policy.sessions.episode_users} turns of the user",
     )
 
 
@@ -543,7 +543,7 @@ def _spine_facts(
 
     def rank(one: MemoryState) -> tuple[bool, bool, float, str]:
         again = len(one.fact.also) + one.usage.confirmations
-        weight = after_mentions(one.fact.importance, again, view.policy.ladder)
+        weight = after_mentions(one.fact.importance, again, view.policy.dedup)
         is_standing = bool(attribute_of(one.fact))
         return (not one.fact.pinned, not is_standing, -weight, one.fact.id)
 

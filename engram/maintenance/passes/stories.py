@@ -42,7 +42,7 @@ def storylines(view: PassView, now: datetime) -> list[Step]:
     model retells them in two or three sentences. A note does not change if too few of
     its memories are active.
     """
-    policy, texts = view.policy.portraits, GeneratedText(view, now)
+    policy, texts = view.policy.profiles, GeneratedText(view, now)
     existing = _existing(view)
     room = policy.stories - sum(len(spans) for spans in existing.values())
     asks = policy.entities - texts.made_now("story")
@@ -81,7 +81,7 @@ def macros(view: PassView, now: datetime) -> list[Step]:
 
     It lists the storylines, and a model retells them in two to four sentences (`B1`).
     """
-    policy, texts = view.policy.portraits, GeneratedText(view, now)
+    policy, texts = view.policy.profiles, GeneratedText(view, now)
     asks = policy.entities - texts.made_now("story")
     for name, known in sorted(_existing(view).items()):
         spans = sorted((*span, path) for path, span in known.items())
@@ -162,7 +162,7 @@ def _periods(
 
 
 def _is_story(view: PassView, period: Sequence[MemoryState]) -> bool:
-    policy = view.policy.portraits
+    policy = view.policy.profiles
     days = {local_date(view, one.fact.created) for one in period}
     sources = {one.fact.source.partition("#")[0] or one.fact.id for one in period}
     enough = len(sources) >= policy.story_sources and len(days) >= policy.story_days
@@ -197,7 +197,7 @@ def _storyline(
     first, last = period[0].fact.created, period[-1].fact.created
     begin = local_date(view, first)
     path = known or f"traces/{slug(entity.name, _SLUG_BYTES)}-{begin}{SUFFIX}"
-    latest = [one.fact for one in period[-view.policy.portraits.together :]]
+    latest = [one.fact for one in period[-view.policy.profiles.together :]]
     moments = tuple(
         Line(
             f"{local_date(view, fact.created)}: {line_of(view, fact).text}",
