@@ -317,10 +317,6 @@ class VaultReader:
         """Return the active neighbours of a memory, nearest first, on the nominal scale."""
         return ()
 
-    def same_state(self, fact: Fact) -> Sequence[Fact]:  # noqa: ARG002
-        """Return active memories that may state the same attribute, such as a home."""
-        return ()
-
     def statements(self) -> Mapping[str, str]:
         """Return the stored content hashes of memories, by id."""
         return {}
@@ -332,10 +328,6 @@ class VaultReader:
     def said_by(self, fact: Fact) -> str:  # noqa: ARG002
         """Return the source class of a memory (`D6`)."""
         return "user"
-
-    def group_speakers(self, fact: Fact) -> frozenset[str]:  # noqa: ARG002
-        """Return the users who told a memory in groups; empty if it has another source."""
-        return frozenset()
 
     def edited_times(self) -> Mapping[str, Mapping[str, str]]:
         """Return by memory the keys of its time since a user edited the words or keys."""
