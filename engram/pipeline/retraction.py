@@ -22,13 +22,9 @@ from engram.core.forgetting import tombstone_row
 from engram.core.language.equal_statements import are_equal
 from engram.core.language.promises import only_says_done, reports
 from engram.core.language.retraction import (
-    SpokenSentence,
     codes,
-    is_past,
-    is_statement,
     named_codes,
     names,
-    reach,
     withdrawals,
 )
 from engram.core.language.role_play import played
@@ -54,9 +50,7 @@ TAKEN_BACK = "the user took it back"
 ASKED = "the user asked to forget it"
 RULE = "rule"
 POOL = 100
-_PAIR = 2
 STATUSES = ("active", "archived", "superseded", "invalidated", "review")
-ENDED = ("superseded", "invalidated", "archived")
 
 
 @dataclass(slots=True)
@@ -116,7 +110,7 @@ class _Request:
     @property
     def why(self) -> str:
         """The reason, in words."""
-        return ASKED if self.wish.kind == "forget" else TAKEN_BACK
+        return TAKEN_BACK if self.wish.untrue else ASKED
 
 
 class Retraction:
@@ -182,20 +176,15 @@ class Retraction:
         """Forget the named statements; ask if they are unclear or too many."""
         passages, facts = self._named(request)
         found = facts or any(one.turn.role == "user" for one, _ in passages)
-        if request.wish.known and not _is_known(request, passages, facts):
+        if request.wish.unsure and not _is_known(request, passages, facts):
             return
         if not found:
             self._ask(request, [], [], now)
             return
         withdrawn.add(request.turn.key, request.sentence)
-        is_plain = True
-        if request.wish.old:
-            old_passages, over = self._old(request.wish, passages, facts)
-            is_plain = bool(old_passages or over)
-            passages, facts = (old_passages, over) if is_plain else (passages, facts)
         statements = len(facts) + len(self._without_fact(passages, facts))
         few = statements <= self.policy.most
-        if is_plain and few and not any(map(self._only_user_may_end, facts)):
+        if few and not any(map(self._only_user_may_end, facts)):
             passages.append((request.turn, request.sentence))
             self._withdraw_all(request, passages, facts, now, withdrawn)
         else:
@@ -205,10 +194,10 @@ class Retraction:
         self, request: _Request, now: datetime, withdrawn: Withdrawn
     ) -> None:
         """Withdraw the user's last statement and the replies to it."""
-        passages = self._last_statements(request)
+        passages = self._last_statement(request)
         if not passages:
             return
-        if request.wish.bare:
+        if request.wish.after == request.wish.end:
             passages.append((request.turn, request.sentence))
         passages += self._replies(request.turn, passages)
         self._withdraw_all(request, passages, [], now, withdrawn)
@@ -300,45 +289,34 @@ class Retraction:
 
     # -- scope of a request ------------------------------------------------------------
 
-    def _last_statements(self, request: _Request) -> list[tuple[FiledTurn, str]]:
-        """Return the sentences that a withdrawal without an object refers to."""
+    def _last_statement(self, request: _Request) -> list[tuple[FiledTurn, str]]:
+        """Return the statement that a request without an object refers to, if any.
+
+        It is the user's last one, or what follows in the turn ("Don't remember this:
+        …"). A question about something else ends the search.
+        """
         turn, wish = request.turn, request.wish
-        by_key = {turn.key: turn}
-        statements: list[SpokenSentence] = []
-        for one in self.turns_before(turn, {"user"})[-self.policy.turns :]:
-            if one.turn.speaker == turn.turn.speaker:
-                by_key[one.key] = one
-                statements += [
-                    SpokenSentence(one.key, text) for *_, text in _sentences(one)
-                ]
-        own = [(start, text) for start, _, text in _sentences(turn)]
-        if wish.whole and any(start > wish.start for start, _ in own):
-            return [(turn, text) for start, text in own if start >= wish.start]
-        statements += [
-            SpokenSentence(turn.key, text) for start, text in own if start < wish.start
+        own = [
+            (turn, text) for start, _, text in _sentences(turn) if start < wish.start
         ]
         head = turn.turn.text[wish.start : wish.cut].strip(" ,;:-–—(")
-        reached = reach(
-            [*statements, SpokenSentence(turn.key, head)] if head else statements
-        )
-        meant = [
-            (by_key[one.turn], request.sentence if one.text == head else one.text)
-            for one in reached
+        if _states(head):
+            return [(turn, request.sentence)]
+        if turn.turn.text[: wish.after].rstrip().endswith((":", "：")):
+            found = _sentences(turn)
+            return [(turn, text) for start, _, text in found if start >= wish.start]
+        earlier = [
+            (one, text)
+            for one in self.turns_before(turn, {"user"})[-self.policy.turns :]
+            if one.turn.speaker == turn.turn.speaker
+            for *_, text in _sentences(one)
         ]
-        return self._without_promises(meant)
-
-    def _without_promises(
-        self, meant: list[tuple[FiledTurn, str]]
-    ) -> list[tuple[FiledTurn, str]]:
-        """Return the sentences without promises that the last statement keeps (`E16`).
-
-        A user who jokes that a promise is kept still has to keep it.
-        """
-        if len(meant) < _PAIR or not reports(meant[0][1]):
-            return meant
-        promises = self.index.catalog.promises()
-        made_in = {key for fact in promises for key in (fact.source, *fact.also)}
-        return [meant[0], *(one for one in meant[1:] if one[0].key not in made_in)]
+        for one, text in reversed([*earlier, *own]):
+            if _states(text):
+                return [(one, text)]
+            if is_question(text) and len(content(text)) > 1:
+                break
+        return []
 
     def _nearby(self, request: _Request) -> list[tuple[FiledTurn, str]]:
         """Return the other statements in the same turn as a joke.
@@ -346,9 +324,9 @@ class Retraction:
         They may be part of the joke; no rule can decide. The list is empty if the
         statement is in another turn than the withdrawal, or is a slip of the tongue.
         """
-        if request.wish.named or request.wish.whole or request.wish.kind != "untrue":
+        if request.wish.named or not request.wish.untrue:
             return []
-        meant = self._last_statements(request)
+        meant = self._last_statement(request)
         if not meant:
             return []
         turn, taken = meant[0][0], {text for _, text in meant}
@@ -358,7 +336,7 @@ class Retraction:
         return [
             (turn, text)
             for start, _, text in _sentences(turn)
-            if start < end and text not in taken and is_statement(text)
+            if start < end and text not in taken and _states(text)
         ]
 
     def _replies(
@@ -432,23 +410,6 @@ class Retraction:
             and wanted <= codes(unit.text)
         ]
         return passages, facts
-
-    def _old(
-        self,
-        wish: Withdrawal,
-        passages: Sequence[tuple[FiledTurn, str]],
-        facts: Sequence[Fact],
-    ) -> tuple[list[tuple[FiledTurn, str]], list[Fact]]:
-        """Return those that are over, by their status or by their own words."""
-        over = [
-            fact for fact in facts if fact.status in ENDED or is_past(wish, fact.text)
-        ]
-        old_passages = [
-            (turn, text)
-            for turn, text in passages
-            if is_past(wish, text) or any(are_equal(fact.text, text) for fact in over)
-        ]
-        return old_passages, over
 
     def _without_fact(
         self, passages: Sequence[tuple[FiledTurn, str]], facts: Sequence[Fact]
@@ -657,6 +618,11 @@ def _is_known(
     return any(map(as_name.search, texts)) or any(
         normalise(name) == named for fact in facts for name in fact.about
     )
+
+
+def _states(text: str) -> bool:
+    """Return whether a sentence states something that can be taken back."""
+    return bool(content(text)) and not is_question(text) and not withdrawals(text)
 
 
 def _sentences(turn: FiledTurn) -> Iterator[tuple[int, int, str]]:

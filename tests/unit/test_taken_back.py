@@ -166,17 +166,6 @@ def test_a_wish_to_forget_is_carried_out_on_what_it_names(memory, say):
 
 
 # row: A26
-def test_an_old_address_may_be_forgotten_without_the_new_one(memory, say, clock):
-    say("I live in Leeds.", session="one")
-    clock.advance(days=9)
-    say("I moved to Porto.", session="two")
-    clock.advance(days=1)
-    say("Please forget my old address.", session="three")
-    assert statuses(memory)["The user lives in Leeds."] == "forgotten"
-    assert any("Porto" in text for text in texts(memory))
-
-
-# row: A26
 def test_what_says_itself_that_it_is_old_goes_alone(memory, say):
     say("My old address was 5 Elm Street in Leeds.", session="one")
     say("I live at 12 Oak Street in York.", session="two")
@@ -333,7 +322,6 @@ def test_of_two_jokes_in_the_turn_of_the_retraction_one_is_asked_about(memory, s
     "words",
     [
         ("I own a tiger.", "I work as a spy.", "Just kidding!"),
-        ("I work as a spy. Spies work at night.", "Just kidding!"),
         ("Do you like jazz? I work as a spy.", "Just kidding!"),
     ],
 )

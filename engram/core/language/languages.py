@@ -79,10 +79,7 @@ _SECTIONS: Mapping[str, str] = {
     "wishes": "prefix stated asked passing",
     "privacy": "joins cues before asks announces filler",
     "entity_names": "animal_called animal_is animal_own event",
-    "retraction": """
-        cue but before after filler untrue ending unsaid just_said forget polite old
-        object_end generic goes_on
-    """,
+    "retraction": "cue around please ask joke untrue that forget",
     "corrections": """
         lead particle tail value no_subject copula after said bare renamed naming
     """,
