@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import graph
 from engram.core.entities import entity_ref
@@ -13,7 +13,13 @@ from engram.core.relations import current_lines, when_held
 from engram.core.trust import OWNER
 from engram.errors import BadRequestError, NotFoundError
 from engram.ingest import requests
-from engram.operations.retrieval import asking
+from engram.operations.results import Entities, Surroundings, Timeline
+from engram.operations.signature import (
+    ANY_CALLER,
+    TIME,
+    Between,
+    operation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,16 +51,16 @@ class Overview:
         self.entity_writer = retriever.entity_writer
         self.table = table
 
+    @operation(Timeline, callers=ANY_CALLER)
     def timeline(
         self,
         *,
-        since: str | None = None,
-        until: str | None = None,
-        persona: str | None = None,
-        all_personas: bool = False,
-        owner: bool = False,
+        since: Annotated[str | None, "only days from this one on", TIME] = None,
+        until: Annotated[str | None, "only days up to this one", TIME] = None,
+        asks: str | None = None,
     ) -> dict[str, Any]:
-        """Return the number of memories learned on each local day.
+        """Count the memories of each day. Shows one line for each day on which
+        something was learned.
 
         `since` and `until` limit the days. Forgotten memories are not counted. Raises
         BadRequestError for a time that cannot be read.
@@ -62,22 +68,25 @@ class Overview:
         zone = self.settings.zone
         span = requests.span(since, until, zone, self.clock())
         days: Counter[str] = Counter()
-        for row in self._visible(persona, everyone=all_personas, owner=owner):
+        for row in self._visible(asks):
             when = row.created
             if when and span.has(when):
                 days[f"{when.astimezone(zone):%Y-%m-%d}"] += 1
         return {"days": dict(sorted(days.items())), "total": days.total()}
 
+    @operation(Entities, callers=ANY_CALLER)
     def entities(
         self,
+        name: Annotated[str | None, "only the one of this name or alias"] = None,
         *,
-        type: str | None = None,  # noqa: A002
-        name: str | None = None,
-        persona: str | None = None,
-        all_personas: bool = False,
-        owner: bool = False,
+        type: Annotated[
+            str | None,
+            "only this type: person, animal, org, place, project, tool, event or concept",
+        ] = None,
+        asks: str | None = None,
     ) -> dict[str, Any]:
-        """Return people, places and things, those with the most memories first.
+        """List people, places and things, those with the most memories first. Shows
+        the type, the other names, the relations and the number of memories of each.
 
         `type` limits them to one type, `name` to the one with this name or alias.
         Raises BadRequestError for an unknown type, NotFoundError for an unknown name.
@@ -96,7 +105,6 @@ class Overview:
                     fix="`engram entities` lists them.",
                 )
             chosen = [found]
-        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
         everything = self.table.rows()
         seen = (row for row in everything if sees(asks, row.persona))
         known = self.table.about(names, seen)
@@ -127,21 +135,24 @@ class Overview:
             "path": entity.path,
         }
 
+    @operation(Surroundings, callers=ANY_CALLER)
     def neighbours(
         self,
-        id: str,  # noqa: A002
-        limit: int,
+        id: Annotated[
+            str,
+            "the id of a memory, an unambiguous prefix of it, or the name of an entity",
+        ],
         *,
-        persona: str | None = None,
-        all_personas: bool = False,
-        owner: bool = False,
+        limit: Annotated[int, "maximum number of nodes", Between(1, 300)] = 60,
+        asks: str | None = None,
     ) -> dict[str, Any]:
-        """Return up to `limit` memories and entities within two steps of one of them.
+        """Show the neighbourhood of a memory or an entity. Shows the memories, people,
+        places and things within two steps, and the relations between them.
 
         `id` is a memory, or the name of an entity. The nearest and most certain come
         first. Raises NotFoundError.
         """
-        seen = self._visible(persona, everyone=all_personas, owner=owner)
+        seen = self._visible(asks)
         walk = _Walk(self, [row for row in seen if row.is_current(self.clock())])
         start = walk.start(id)
         walk.widen(start, limit)
@@ -151,13 +162,10 @@ class Overview:
             "edges": walk.edges,
         }
 
-    def _visible(
-        self, persona: str | None, *, everyone: bool, owner: bool
-    ) -> Iterator[FactRow]:
+    def _visible(self, asks: str | None) -> Iterator[FactRow]:
         """Yield the memories that the persona sees, without forgotten ones."""
-        asking_persona = asking(persona, self.settings, owner=owner, everyone=everyone)
         for row in self.table:
-            if row.status != "forgotten" and sees(asking_persona, row.persona):
+            if row.status != "forgotten" and sees(asks, row.persona):
                 yield row
 
 

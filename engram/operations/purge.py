@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import purge
 from engram.core.entities import entity_ref
@@ -20,6 +20,8 @@ from engram.core.language.sentences import sentences
 from engram.core.records import Fact, FiledTurn
 from engram.core.sessions import STATE_FILE, drop_summaries
 from engram.errors import BadRequestError, EngramError, ForbiddenError, NotFoundError
+from engram.operations.results import Purged
+from engram.operations.signature import operation
 from engram.pipeline.write import action_row, empty_trash
 from engram.vault import disk, frontmatter, sessions, template
 from engram.vault.store import ACTIONS
@@ -500,18 +502,27 @@ class PurgeOperations:
         self.clock = files.clock
         self.planner = PurgePlanner(reconciler, self.clock)
 
+    @operation(Purged, writes=True)
     def purge(
         self,
+        ids: Annotated[
+            list[str] | None, "ids of memories and of turns, or unambiguous prefixes"
+        ] = None,
         *,
-        ids: list[str] | None = None,
-        session: str | None = None,
-        about: str | None = None,
-        trash: bool = False,
-        yes: bool = False,
-        dry_run: bool = False,
+        session: Annotated[str | None, "every turn of this conversation"] = None,
+        about: Annotated[
+            str | None, "everything about the person, place or thing with this name"
+        ] = None,
+        trash: Annotated[bool, "only empty `.trash/`"] = False,
+        yes: Annotated[bool, "delete; without it nothing changes"] = False,
+        dry_run: Annotated[
+            bool, "list what would be deleted and change nothing"
+        ] = False,
         owner: bool = False,
     ) -> dict[str, Any]:
-        """Delete memories and turns from every store, or empty the trash.
+        """Delete memories and turns for good, from every store. Shows what would be
+        deleted; with --yes deletes it and searches all files for remaining words. It
+        cannot be undone, and older git commits still contain it.
 
         Without `yes` returns what would be deleted. Raises BadRequestError if nothing
         is named, ForbiddenError for callers other than the owner, NotFoundError,

@@ -8,12 +8,14 @@ still in the note, and the decision is carried out again.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import decide
 from engram.core.records import Edit
 from engram.errors import BadRequestError, ConflictError, EngramError
 from engram.operations.notes import NoteChanges, superseding_keys
+from engram.operations.results import Decided
+from engram.operations.signature import operation
 from engram.pipeline.forgetting import DROPPED, USER_DECIDED
 from engram.pipeline.promises import PromiseSettler
 from engram.pipeline.retraction import Retraction
@@ -75,8 +77,24 @@ class ReviewQueue:
                 errors[case.path] = str(error)
         return errors
 
-    def answer(self, id: str, decision: str) -> dict[str, Any]:  # noqa: A002
-        """Answer the case `id` (operation `decide`).
+    @operation(
+        Decided,
+        "POST /v1/review/{id}",
+        name="decide",
+        writes=True,
+        retracts=True,
+        own_command=True,
+    )
+    def answer(
+        self,
+        id: Annotated[
+            str, "the id of a case, an unambiguous prefix of it, or its path"
+        ],
+        decision: Annotated[
+            str, "keep or drop; newer, both or older; approve or reject"
+        ],
+    ) -> dict[str, Any]:
+        """Decide a case of the review queue. Shows the case and what was changed.
 
         `approve` stands for the first of its choices, `reject` for the last.
         """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import classify, trust
 from engram.core.categories import CATEGORIES, PLAIN, category_named, category_of
@@ -30,6 +30,8 @@ from engram.ingest import intake as ingest_intake
 from engram.ingest import requests
 from engram.operations.cases import current_fact
 from engram.operations.notes import NoteChanges
+from engram.operations.results import CorrectedMemory, Remembered
+from engram.operations.signature import ANY_CALLER, TIME, Between, Id, Run, operation
 from engram.pipeline.forgetting import FORGOTTEN
 from engram.pipeline.imports import AGAIN
 from engram.pipeline.write import KNOWN, action_row, reversed_row
@@ -73,26 +75,49 @@ class StatementOperations:
 
     # -- remember ----------------------------------------------------------------------
 
+    @operation(
+        Remembered, "POST /v1/memories", callers=ANY_CALLER, writes=True, decides=True
+    )
     def remember(
         self,
-        text: str,
-        category: str | None,
-        about: list[str] | None,
-        tags: list[str] | None,
-        importance: float | None,
-        persona: str | None,
+        text: Annotated[str, "the statement, in one sentence"],
         *,
-        confidence: float | None = None,
-        private: bool = False,
-        pinned: bool,
-        expires: str | None,
-        source_id: str | None = None,
-        occurred_at: str | None = None,
-        run: str | None = None,
-        agent: bool = False,
+        category: Annotated[
+            str | None, "one of the categories; guessed from the text if absent"
+        ] = None,
+        about: Annotated[
+            list[str] | None,
+            "name of a person, place or thing that it is about; may be repeated",
+        ] = None,
+        tags: Annotated[list[str] | None, "tag of the note; may be repeated"] = None,
+        importance: Annotated[
+            float | None, "importance; estimated if absent", Between(0, 1)
+        ] = None,
+        confidence: Annotated[
+            float | None, "confidence; limited by the source", Between(0, 1)
+        ] = None,
+        persona: Annotated[str | None, "persona to which the memory is private"] = None,
+        private: Annotated[
+            bool, "without a persona: recall it only for questions without a persona"
+        ] = False,
+        pinned: Annotated[bool, "never let the memory fade"] = False,
+        expires: Annotated[
+            str | None, "time from which it is no longer true", TIME
+        ] = None,
+        source_id: Annotated[
+            str | None,
+            "its id in the program from which it is imported; stored once for each id, with the trust of an import",
+        ] = None,
+        occurred_at: Annotated[str | None, "time at which it was said", TIME] = None,
+        agent: Annotated[
+            bool,
+            "an agent says it, and the user did not ask for it: stored with the trust of an assistant",
+        ] = False,
+        run: Run = None,
         standing: str = "chat",
     ) -> dict[str, Any]:
-        """Store a statement and return its id, path and `verdict`.
+        """Store a statement as a memory. Shows its id, its note, its category, and
+        whether it was new or already known.
 
         With `source_id`, its id in another program, it is an import. A statement that
         was imported before is not stored again: the verdict is `known`, or `restored`
@@ -287,9 +312,16 @@ class StatementOperations:
 
     # -- correct -----------------------------------------------------------------------
 
-    def correct(self, id: str, text: str) -> dict[str, Any]:  # noqa: A002
-        """Replace the statement of a memory; the old one is not restored (X8).
+    @operation(CorrectedMemory, writes=True, decides=True, retracts=True)
+    def correct(
+        self,
+        id: Id,
+        text: Annotated[str, "the statement that is true instead"],
+    ) -> dict[str, Any]:
+        """Replace the statement of a memory. The old one is superseded and does not
+        come back; shows the id and the note of the new one.
 
+        (Row X8.)
         Of a statement with several values only those that `text` gives are replaced.
         """
         fact, now = self.editor.find(id), self.clock()

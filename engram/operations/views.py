@@ -5,7 +5,7 @@ All results are computed from the index; nothing is written.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core.personas import own_name, sees
 from engram.core.records import ALL_PERSONAS, NO_PERSONA, Fact, FiledTurn
@@ -13,7 +13,16 @@ from engram.errors import NotFoundError
 from engram.index.conversations import stem_of
 from engram.ingest import requests
 from engram.operations.explain import without_text
-from engram.operations.retrieval import asking
+from engram.operations.results import History, Sessions, SessionTurns
+from engram.operations.signature import (
+    ANY_CALLER,
+    After,
+    Between,
+    Id,
+    Since,
+    Until,
+    operation,
+)
 from engram.recall import formatting
 
 if TYPE_CHECKING:
@@ -42,20 +51,21 @@ class Views:
 
     # -- sessions ----------------------------------------------------------------------
 
+    @operation(Sessions, callers=ANY_CALLER)
     def sessions(
         self,
-        limit: int,
         *,
-        session: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        persona: str | None = None,
-        all_personas: bool = False,
-        after: str | None = None,
+        session: Annotated[str | None, "only this conversation"] = None,
+        since: Since = None,
+        until: Until = None,
+        limit: Annotated[int, "number of stretches on a page", Between(1, 1000)] = 20,
+        after: After = None,
+        asks: str | None = None,
         owner: bool = False,
     ) -> dict[str, Any]:
-        """Return the stretches of conversations, the latest first."""
-        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
+        """List conversations, the latest first. Shows the time, the number of turns
+        and the summary of each stretch without a long silence.
+        """
         span = requests.span(since, until, self.settings.zone, self.clock())
         name = session and requests.name_from(session, self.settings)
         chosen = {
@@ -94,20 +104,21 @@ class Views:
             return ""
         return self.reader.one_liner(path)
 
+    @operation(SessionTurns, "GET /v1/sessions/{id}", callers=ANY_CALLER)
     def session(
         self,
-        id: str,  # noqa: A002  # the name of the argument
+        id: Annotated[
+            str, "the id of a stretch, as `engram sessions` lists it, or its path"
+        ],
         *,
-        persona: str | None = None,
-        all_personas: bool = False,
-        owner: bool = False,
+        asks: str | None = None,
     ) -> dict[str, Any]:
-        """Return the turns of a stretch of a conversation, the first one first.
+        """Show what was said in one stretch of a conversation. Prints its turns,
+        without forgotten sentences.
 
         Turns that the persona does not see, and forgotten sentences, are left out.
         Raises NotFoundError if there is no such stretch.
         """
-        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
         found = {stem_of(one.path): one for one in self.reader.stretches()}
         stretch = found.get(id.rpartition("/")[2].removesuffix(".md"))
         turns = self._turns_at(stretch.path, asks) if stretch else []
@@ -138,8 +149,13 @@ class Views:
 
     # -- history -----------------------------------------------------------------------
 
-    def history(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Return the versions of a memory, and every decision on it, oldest first.
+    @operation(History, callers=ANY_CALLER)
+    def history(
+        self,
+        id: Id,
+    ) -> dict[str, Any]:
+        """Show what a memory replaced and what replaced it. Prints every version, the
+        oldest first, and each decision on them.
 
         A forgotten version has no text.
         """

@@ -13,7 +13,7 @@ from engram.core import purge
 from engram.core.purge import Traces
 from engram.errors import BadRequestError, ForbiddenError, NotFoundError
 from engram.llm.client import Recording
-from engram.operations.results import RESULTS, schema, schemas
+from engram.operations.results import Purged, schema, schemas
 from engram.testing import Simulation
 from tests.fakes.repository import Repository
 
@@ -86,7 +86,7 @@ def test_a_purged_memory_is_in_no_file_of_any_store(simulation, tell, named, tmp
     assert len(residue(tmp_path, "Quetzalbyte")) > 5
 
     result = purged(simulation, ids=[identity])
-    document = {"components": {"schemas": schemas()}, **schema(RESULTS["purge"])}
+    document = {"components": {"schemas": schemas()}, **schema(Purged)}
     jsonschema.validate(result, document)
     assert result["clean"]
     assert (result["left"], result["memory_count"]) == ([], 1)
