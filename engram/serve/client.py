@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 
+from engram.errors import UnavailableError
 from engram.operations.results import Observed, typed
-from engram.serve.connection import ClosedVault, connect
+from engram.serve.connection import connect
 from engram.serve.methods import Methods
 
 TYPE_CHECKING = False  # loading typing would slow each program that imports this
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 class Memory(Methods):
     """A vault: through its daemon, else opened in this process until `close`.
 
-    While another process has it open, that process answers. Each operation of the
-    table is a method too, with a typed result; `call` returns the JSON.
+    While another process has it open, it can be read and not changed. Each operation of
+    the table is a method too, with a typed result; `call` returns the JSON.
 
     >>> with Memory("~/Engram") as memory:  # doctest: +SKIP
     ...     context = memory.context("what should I bring Anna?", session="s1")
@@ -35,7 +36,7 @@ class Memory(Methods):
     def __init__(self, vault: str | os.PathLike[str] | None = None) -> None:
         from pathlib import Path
 
-        self._connection: VaultConnection = connect(
+        self._connection: VaultConnection | None = connect(
             None if vault is None else Path(vault)
         )
 
@@ -47,8 +48,9 @@ class Memory(Methods):
 
     def close(self) -> None:
         """Release the vault."""
-        self._connection.close()
-        self._connection = ClosedVault()
+        if self._connection:
+            self._connection.close()
+        self._connection = None
 
     def call(self, operation: str, /, **params: Any) -> dict[str, Any]:
         """Call any operation by name; return the same JSON with and without a daemon.
@@ -59,6 +61,12 @@ class Memory(Methods):
         arguments = {
             key: _plain(value) for key, value in params.items() if value is not None
         }
+        if self._connection is None:
+            raise UnavailableError(
+                "this memory was closed",
+                where=operation,
+                fix="Open another: `Memory(folder)`.",
+            )
         return self._connection.call(operation, arguments)
 
     # -- conversations -----------------------------------------------------------------
