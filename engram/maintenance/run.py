@@ -25,7 +25,6 @@ from engram.maintenance.report import Action, Progress, Report
 from engram.maintenance.schedule import cadence_of, passes_of
 from engram.maintenance.snapshot import Snapshot
 from engram.pipeline.forgetting import Forgetting
-from engram.pipeline.retraction import Retraction
 from engram.pipeline.run_log import DECISION, FILING
 from engram.pipeline.turn_edits import TurnEdits
 from engram.pipeline.write import action_row, reversed_row
@@ -448,9 +447,7 @@ class Maintenance:
         """Show what a decision hid, and withdraw the turns that it filed."""
         forgetting = Forgetting(self.note_writer)
         forgetting.restore_all([*memories, *recorded.hidden], now, why)
-        edits = TurnEdits(
-            self.note_writer, forgetting, Retraction(self.note_writer, forgetting)
-        )
+        edits = TurnEdits(self.note_writer, forgetting)
         units = self.index.units(recorded.told).values()
         turns = [unit for unit in units if isinstance(unit, FiledTurn)]
         edits.withdraw(turns, now, why)

@@ -198,7 +198,7 @@ class FileSync:
             was_forgotten = edit.before.status == "forgotten"
             is_forgotten = edit.after.status == "forgotten"
             if is_forgotten and not was_forgotten:
-                self.forgetting.add_tombstones([edit.after], now, SET_STATUS)
+                self.forgetting.record_forgotten(edit.after, now, SET_STATUS)
             elif was_forgotten and not is_forgotten:
                 self.forgetting.restore(edit.after.id, now, SET_STATUS)
             at = self.vault.edited_at(edit.after.path)

@@ -6,7 +6,6 @@ request; each is a row of the action log (rows A26, C24, D7, D8, E16, X8).
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import lifecycle, todos
@@ -19,7 +18,7 @@ from engram.core.records import (
     Fact,
     FiledTurn,
 )
-from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError
+from engram.errors import BadRequestError, ConflictError, ForbiddenError
 from engram.operations.notes import ACTIVE
 from engram.operations.results import Forgotten, Sensitivity, Settled, Updated, Verified
 from engram.operations.signature import AnyId, Id, operation
@@ -320,37 +319,21 @@ class MemoryOperations:
         if dry_run:
             return self._would_forget(unit)
         why = redact(reason or USER_ASKED).text
-        keys: Keys = {"status": "forgotten", "end_reason": why}
         if isinstance(unit, Fact):
-            name, text = unit.id, unit.text
-            sources = self.forgetting.evidence(unit).turns
+            name, path, text = unit.id, unit.path, unit.text
         else:
-            name, text, sources = unit.key, unit.turn.text, ()
-
-        before = self.index.tombstones.keys
-        self.forgetting.add_tombstones([unit], now, why)
-        hidden = self.forgetting.find_hidden(text, name, now, before)
-        if isinstance(unit, Fact):
-            self._mark_forgotten(unit, keys, why, now)
-
-        along = {
-            fact.id: fact for fact in (*hidden.facts, *self._supported_only_by(name))
-        }
-        self.forgetting.add_tombstones(along.values(), now, why, whole=name)
-        unchanged = {}
-        for fact in along.values():
-            same = f"{why}: it says the same"
-            if error := self.editor.try_patch(fact, keys, "forget", same):
-                unchanged[fact.path] = error
-
-        hides = {"memories": sorted(along), "turns": list(hidden.turns)}
-        self.note_writer.log_actions([action_row(now, "hide", name, why) | hides])
-        self.forgetting.summaries.drop([name, *sources, *hidden.turns])
+            name, path = unit.key, self._turn_path(unit.key)
+            text = unit.turn.text
+        plan = self.forgetting.plan([unit], now)
+        unchanged = self.forgetting.hide(name, plan, why, now, action="hide")
         result: dict[str, Any] = {
             "id": name,
-            "path": unit.path if isinstance(unit, Fact) else self._turn_path(name),
+            "path": path,
             "status": "forgotten",
-            "hides": hides,
+            "hides": {
+                "memories": sorted({*plan.facts} - {name}),
+                "turns": sorted({*plan.cut, *plan.turns} - {name}),
+            },
             "similar": self.forgetting.similar([text], now, {name}),
         }
         return result | ({"unchanged": unchanged} if unchanged else {})
@@ -370,26 +353,6 @@ class MemoryOperations:
             "turns": list(turns),
             "shared": [{"id": fact.id, "text": fact.text} for fact in shared],
         }
-
-    def _mark_forgotten(self, fact: Fact, keys: Keys, why: str, now: datetime) -> None:
-        """Set the status in the note; lift the tombstones again if that fails."""
-        try:
-            self.editor.patch(fact, keys, "forget", why)
-        except EngramError:
-            with suppress(EngramError):
-                if self.editor.find(fact.id).status != "forgotten":
-                    self.forgetting.restore(fact.id, now, why)
-            raise
-
-    def _supported_only_by(self, turn: str) -> list[Fact]:
-        """Return the memories whose only evidence is this turn; none for a memory's id."""
-        if "#" not in turn:
-            return []
-        return [
-            fact
-            for fact in self.index.catalog.facts(turn)
-            if {fact.source, *fact.also} - {""} == {turn} and fact.status != "forgotten"
-        ]
 
     def _find_unit(self, name: str) -> Fact | FiledTurn:
         """Return the turn with this name, or the memory as it is now in its note."""

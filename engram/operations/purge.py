@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import purge
 from engram.core.entities import entity_ref
-from engram.core.language.equal_statements import are_equal
-from engram.core.language.sentences import sentences
 from engram.core.records import Fact, FiledTurn
 from engram.core.sessions import STATE_FILE, drop_summaries
 from engram.errors import BadRequestError, EngramError, ForbiddenError, NotFoundError
 from engram.operations.results import Purged
 from engram.operations.signature import operation
+from engram.pipeline.forgetting import EVERY_STATUS
 from engram.pipeline.write import action_row, empty_trash
 from engram.vault import disk, frontmatter, sessions, template
 from engram.vault.store import ACTIONS
@@ -41,17 +40,6 @@ if TYPE_CHECKING:
     from engram.pipeline.commits import CommitLog
     from engram.pipeline.reconcile import Reconciler
     from engram.vault.git import Git
-
-
-EVERY_STATUS = (
-    "active",
-    "archived",
-    "superseded",
-    "invalidated",
-    "pruned",
-    "forgotten",
-    "review",
-)
 
 SAMPLE = 50
 """Number of notes of each folder that are read for words of the format."""
@@ -99,7 +87,6 @@ class PurgePlanner:
     def __init__(self, reconciler: Reconciler, clock: Callable[[], datetime]) -> None:
         self.clock = clock
         self.forgetting = reconciler.forgetting
-        self.retraction = reconciler.turn_edits.retraction
         self.entity_writer = reconciler.entity_writer
         self.index = reconciler.index
         self.vault = reconciler.vault
@@ -173,18 +160,16 @@ class PurgePlanner:
         whole: dict[str, FiledTurn],
         entity: Entity | None,
     ) -> PurgePlan:
-        for fact in list(facts.values()):
-            facts |= {one.id: one for one in self._restating(fact)}
-        facts |= self._supported_only_by(whole)
-        facts |= self.retraction.derived_from(facts)
+        hidden = self.forgetting.plan(
+            [*facts.values(), *whole.values()], self.clock(), EVERY_STATUS
+        )
+        facts = hidden.facts
         plan = PurgePlan(facts=list(facts.values()))
-        cut = self._sentences(plan.facts)
-        for key, turn in whole.items():
+        for key, turn in hidden.turns.items():
             plan.turns[key] = None
             plan.words.append(turn.turn.text)
-        for key, (turn, texts) in cut.items():
-            if key not in plan.turns:
-                self._cut_turn(plan, turn, texts)
+        for turn, texts in hidden.cut.values():
+            self._cut_turn(plan, turn, texts)
         keys = set(plan.turns)
         plan.kept = [
             one
@@ -198,46 +183,6 @@ class PurgePlanner:
         )
         self._add_traces(plan, entity)
         return plan
-
-    def _restating(self, fact: Fact) -> list[Fact]:
-        return [
-            unit
-            for unit in self._near(fact.text)
-            if isinstance(unit, Fact)
-            and unit.id != fact.id
-            and are_equal(unit.text, fact.text)
-        ]
-
-    def _near(self, text: str) -> list[Fact | FiledTurn]:
-        return self.forgetting.near(text, self.clock(), EVERY_STATUS)
-
-    def _supported_only_by(self, turns: dict[str, FiledTurn]) -> dict[str, Fact]:
-        """Return the memories whose only evidence are these turns."""
-        found = self.index.catalog.facts(*turns) if turns else ()
-        return {
-            one.id: one
-            for one in found
-            if (sources := {one.source, *one.also} - {""}) and sources <= turns.keys()
-        }
-
-    def _sentences(self, facts: list[Fact]) -> dict[str, tuple[FiledTurn, set[str]]]:
-        """Return the turns that state these facts, by key, with the stating sentences."""
-        found: dict[str, tuple[FiledTurn, set[str]]] = {}
-        for fact in facts:
-            evidence = self.forgetting.evidence(fact)
-            wordings = [fact.text, *self.forgetting.wordings(fact)]
-            near = (*self.index.units(evidence.turns).values(), *self._near(fact.text))
-            for turn in (unit for unit in near if isinstance(unit, FiledTurn)):
-                stating = [
-                    one
-                    for one in _sentences_of(turn.turn.text)
-                    if any(are_equal(text, one) for text in wordings)
-                ]
-                if turn.key in evidence.turns:
-                    stating = self.forgetting.stating(fact, turn, evidence.quotes)
-                if stating:
-                    found.setdefault(turn.key, (turn, set()))[1].update(stating)
-        return found
 
     def _cut_turn(self, plan: PurgePlan, turn: FiledTurn, texts: set[str]) -> None:
         remaining = turn.turn.text
@@ -359,10 +304,6 @@ class PurgePlanner:
 
     def _turns(self) -> Iterator[FiledTurn]:
         return (one for one in self._units() if isinstance(one, FiledTurn))
-
-
-def _sentences_of(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
 
 
 ELSEWHERE = "it still contains purged words"

@@ -58,7 +58,7 @@ class ReviewQueue:
         self.index = note_writer.index
         self.settings = note_writer.settings
         self.retraction = Retraction(note_writer, forgetting)
-        self.turn_edits = TurnEdits(note_writer, forgetting, self.retraction)
+        self.turn_edits = TurnEdits(note_writer, forgetting)
         self.promises = PromiseSettler(note_writer)
         self._changes = NoteChanges(note_writer)
 

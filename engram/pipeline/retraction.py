@@ -2,25 +2,19 @@
 
 "Just kidding" takes back the user's last statement; "forget what I told you about Rome"
 takes back the statements that it names. With any extractor, the turns are read by the
-closed rules of `core/language/retraction.py`. Statements are hidden by tombstones,
-facts that only they support are marked as forgotten, and the facts that those had
-replaced become active again. Each step is a row of the action log by `rule`; restoring
-the turn with the request undoes all of them.
+closed forms of `core/language/retraction.py`, and `Forgetting.hide` carries them out.
+Each step is a row of the action log by `rule`; restoring the turn with the request
+undoes all of them.
 """
 
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from engram.core import ranking, todos, trust
-from engram.core.decide import is_scheduled
-from engram.core.forgetting import tombstone_row
-from engram.core.language.equal_statements import are_equal
-from engram.core.language.promises import only_says_done, reports
+from engram.core import ranking, trust
 from engram.core.language.retraction import (
     codes,
     named_codes,
@@ -30,10 +24,17 @@ from engram.core.language.retraction import (
 from engram.core.language.role_play import played
 from engram.core.language.sentences import sentences
 from engram.core.language.topics import content, frame_words, is_question
-from engram.core.records import Edit, Fact, FiledTurn
+from engram.core.records import Fact, FiledTurn
 from engram.core.text import content_hash, normalise
-from engram.errors import ConflictError, NotFoundError
 from engram.index.filters import SearchFilter
+from engram.pipeline.forgetting import (
+    POOL,
+    RULE,
+    STATUSES,
+    TAKEN_BACK,
+    HidePlan,
+    sentences_of,
+)
 from engram.pipeline.write import action_row
 from engram.vault import reviews
 
@@ -46,11 +47,7 @@ if TYPE_CHECKING:
     from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.write import NoteWriter
 
-TAKEN_BACK = "the user took it back"
 ASKED = "the user asked to forget it"
-RULE = "rule"
-POOL = 100
-STATUSES = ("active", "archived", "superseded", "invalidated", "review")
 
 
 @dataclass(slots=True)
@@ -58,10 +55,6 @@ class Withdrawn:
     """The sentences that were taken back, by the key of their turn."""
 
     sentences: dict[str, set[str]] = field(default_factory=dict)
-
-    def add(self, key: str, sentence: str) -> None:
-        """Add a sentence of the turn `key`."""
-        self.sentences.setdefault(key, set()).add(sentence)
 
     def covers(self, key: str, quote: str) -> bool:
         """Return whether the words `quote` of a turn were taken back."""
@@ -165,57 +158,64 @@ class Retraction:
     def _carry_out(
         self, request: _Request, now: datetime, withdrawn: Withdrawn
     ) -> None:
-        if request.wish.named:
-            self._forget_named(request, now, withdrawn)
-        else:
-            self._take_back(request, now, withdrawn)
-
-    def _forget_named(
-        self, request: _Request, now: datetime, withdrawn: Withdrawn
-    ) -> None:
-        """Forget the named statements; ask if they are unclear or too many."""
+        """Hide what a request means; ask if it is unclear, too much, or a user's own."""
+        turn, wish = request.turn, request.wish
+        if not wish.named:
+            if passages := self._last_statement(request):
+                passages += self._replies(turn, passages)
+                facts = self._facts_from(passages)
+                self._hide(request, passages, facts, now, withdrawn)
+            if others := self._nearby(request):
+                self._ask(request, others, self._facts_from(others), now)
+            return
         passages, facts = self._named(request)
+        if wish.unsure and not _is_known(request, passages, facts):
+            return
+        withdrawn.sentences.setdefault(turn.key, set()).add(request.sentence)
         found = facts or any(one.turn.role == "user" for one, _ in passages)
-        if request.wish.unsure and not _is_known(request, passages, facts):
-            return
-        if not found:
-            self._ask(request, [], [], now)
-            return
-        withdrawn.add(request.turn.key, request.sentence)
-        statements = len(facts) + len(self._without_fact(passages, facts))
-        few = statements <= self.policy.most
-        if few and not any(map(self._only_user_may_end, facts)):
-            passages.append((request.turn, request.sentence))
-            self._withdraw_all(request, passages, facts, now, withdrawn)
+        statements = len(facts) + len(_without_fact(passages, facts))
+        is_plain = found and statements <= self.policy.most
+        if is_plain and not any(map(self._only_user_may_end, facts)):
+            facts = facts or self._facts_from(passages)
+            self._hide(request, passages, facts, now, withdrawn)
         else:
             self._ask(request, passages, facts, now)
 
-    def _take_back(
-        self, request: _Request, now: datetime, withdrawn: Withdrawn
-    ) -> None:
-        """Withdraw the user's last statement and the replies to it."""
-        passages = self._last_statement(request)
-        if not passages:
-            return
-        if request.wish.after == request.wish.end:
-            passages.append((request.turn, request.sentence))
-        passages += self._replies(request.turn, passages)
-        self._withdraw_all(request, passages, [], now, withdrawn)
-
-    def _withdraw_all(
+    def _hide(
         self,
         request: _Request,
         passages: Sequence[tuple[FiledTurn, str]],
         facts: Sequence[Fact],
         now: datetime,
-        withdrawn: Withdrawn,
+        withdrawn: Withdrawn | None = None,
     ) -> None:
-        """Withdraw sentences and the facts from them; ask about nearby statements."""
-        for turn, sentence in passages:
-            withdrawn.add(turn.key, sentence)
-        self._withdraw(request, passages, facts or self._facts_from(passages), now)
-        if others := self._nearby(request):
-            self._ask(request, others, self._facts_from(others), now)
+        """Hide sentences and facts for a request, and the sentence of the request.
+
+        Of a named statement that no fact has, equal ones are hidden too; a joke hides
+        no earlier words, which may be serious.
+        """
+        turn, wish = request.turn, request.wish
+        plan = HidePlan({fact.id: fact for fact in facts})
+        if wish.named:
+            plan.statements += _without_fact(passages, facts)
+        if wish.after == wish.end or wish.named:
+            plan.add(turn, request.sentence)
+        for one, text in passages:
+            plan.add(one, text)
+        self.forgetting.hide(
+            turn.key,
+            plan,
+            request.why,
+            now,
+            action="retract",
+            at=turn.turn.occurred_at,
+            by=RULE,
+            turn=turn.key,
+            revive=not wish.named,
+        )
+        if withdrawn:
+            for key, (_, texts) in plan.cut.items():
+                withdrawn.sentences.setdefault(key, set()).update(texts)
 
     def _ask(
         self,
@@ -225,8 +225,8 @@ class Retraction:
         now: datetime,
     ) -> None:
         """Ask in review, once, which of these statements are to be forgotten."""
-        known = {key for fact in facts for key in (fact.source, *fact.also)}
         units = {fact.id: fact.text for fact in facts}
+        known = _sources(facts)
         for one, text in passages:
             if one.turn.role == "user" and one.key not in known:
                 units[one.key] = f"{units.get(one.key, '')} {text}".strip()
@@ -234,10 +234,9 @@ class Retraction:
         at, zone = turn.turn.occurred_at, self.settings.zone
         why = reviews.UNCLEAR if request.wish.named else reviews.JEST
         note = reviews.forget_note(turn.key, request.sentence, units, at, zone, why)
-        hidden = sentence_tombstone(
-            turn, request.sentence, at, request.why, turn.key, plain=True
+        self.index.tombstones.add(
+            [sentence_tombstone(turn, request.sentence, at, request.why, turn.key)]
         )
-        self.index.tombstones.add([hidden])
         decided = self.note_writer.is_logged("decide", str(note.keys["id"]))
         if not decided and not self.index.scanner.exists(note.path):
             row = action_row(now, "ask", turn.key, note.why, RULE) | {"turn": turn.key}
@@ -253,14 +252,12 @@ class Retraction:
             return
         units = self.index.units(list(chosen)).values()
         facts = [unit for unit in units if isinstance(unit, Fact)]
-        keys = {key for fact in facts for key in (fact.source, *fact.also)} - {""}
-        sources = self.index.units([*keys, *chosen]).values()
+        sources = self.index.units([*_sources(facts), *chosen]).values()
         turns = [unit for unit in sources if isinstance(unit, FiledTurn)]
         for request in self._requests(turn):
             passages = self._chosen(request, facts, turns)
             resting = [] if facts or request.wish.named else self._facts_from(passages)
-            passages.append((turn, request.sentence))
-            self._withdraw(request, passages, [*facts, *resting], now)
+            self._hide(request, passages, [*facts, *resting], now)
 
     def _chosen(
         self, request: _Request, facts: Sequence[Fact], turns: Sequence[FiledTurn]
@@ -274,17 +271,18 @@ class Retraction:
             return [
                 (one, text)
                 for one in turns
-                for *_, text in _sentences(one)
+                for text in sentences_of(one)
                 if names(request.wish, text)
             ]
         keys = {one.key for one in turns}
-        nearby = [item for item in self._nearby(request) if item[0].key in keys]
-        if not facts:
-            return nearby
         return [
             (one, text)
-            for one, text in nearby
-            if any(self._was_extracted(fact, one, {text}) for fact in facts)
+            for one, text in self._nearby(request)
+            if one.key in keys
+            and (
+                not facts
+                or any(self.forgetting.was_extracted(it, one, {text}) for it in facts)
+            )
         ]
 
     # -- scope of a request ------------------------------------------------------------
@@ -411,17 +409,6 @@ class Retraction:
         ]
         return passages, facts
 
-    def _without_fact(
-        self, passages: Sequence[tuple[FiledTurn, str]], facts: Sequence[Fact]
-    ) -> list[str]:
-        """Return the user's sentences that support none of these facts."""
-        known = {key for fact in facts for key in (fact.source, *fact.also)}
-        return [
-            text
-            for turn, text in passages
-            if turn.turn.role == "user" and turn.key not in known
-        ]
-
     def _only_user_may_end(self, fact: Fact) -> bool:
         """Return whether a user wrote or edited the note of a fact."""
         foreign = fact.id not in self.note_writer.creation_times()
@@ -429,179 +416,12 @@ class Retraction:
 
     def _facts_from(self, passages: Sequence[tuple[FiledTurn, str]]) -> list[Fact]:
         """Return the facts that only these sentences support."""
-        withdrawn: dict[str, set[str]] = {}
+        plan = HidePlan()
         for turn, text in passages:
-            withdrawn.setdefault(turn.key, set()).add(text)
-        turns = {turn.key: turn for turn, _ in passages}
-
-        by_id = {
-            fact.id: fact
-            for key in withdrawn
-            for fact in self.index.catalog.facts(key)
-            if self._supported_only_by(fact, turns, withdrawn)
-        }
-        by_id |= self.derived_from(by_id)
-        return [fact for fact in by_id.values() if not self._only_user_may_end(fact)]
-
-    def _supported_only_by(
-        self,
-        fact: Fact,
-        turns: Mapping[str, FiledTurn],
-        withdrawn: Mapping[str, Collection[str]],
-    ) -> bool:
-        """Return whether every source of the fact is among the withdrawn sentences.
-
-        `turns` and `withdrawn` have the turns and their sentences by the key of the
-        turn.
-        """
-        sources = {fact.source, *fact.also} - {""}
-        if (
-            fact.status not in STATUSES
-            or not sources
-            or not sources <= withdrawn.keys()
-        ):
-            return False
-        return all(
-            self._was_extracted(fact, turns[one], withdrawn[one]) for one in sources
-        )
-
-    def derived_from(self, found: Mapping[str, Fact]) -> dict[str, Fact]:
-        """Return the facts that are derived only from the found ones, by id."""
-        return {
-            fact.id: fact
-            for name in found
-            for fact in self.index.catalog.facts(name)
-            if fact.derived_from
-            and set(fact.derived_from) <= found.keys()
-            and fact.status in STATUSES
-        }
-
-    def _was_extracted(
-        self, fact: Fact, turn: FiledTurn, withdrawn: Collection[str]
-    ) -> bool:
-        """Return whether the fact was extracted from the withdrawn sentences."""
-        if len(withdrawn) == sum(1 for _ in _sentences(turn)):
-            return True
-        quotes = [
-            str(row["quote"])
-            for row in self.vault.actions_of(fact.id)
-            if row.get("quote") and row.get("turn") == turn.key
-        ]
-        if quotes:
-            return any(
-                quote in text or text in quote for quote in quotes for text in withdrawn
-            )
-        return any(are_equal(fact.text, text) for text in withdrawn)
-
-    # -- withdrawal --------------------------------------------------------------------
-
-    def _withdraw(
-        self,
-        request: _Request,
-        passages: Sequence[tuple[FiledTurn, str]],
-        facts: Sequence[Fact],
-        now: datetime,
-    ) -> None:
-        """Hide the sentences, forget the facts, and restore the replaced ones."""
-        key, at, why = request.turn.key, request.turn.turn.occurred_at, request.why
-        covered = {name for fact in facts for name in (fact.source, *fact.also)}
-        # A joke hides no earlier words, which may be serious.
-        is_joke = not request.wish.named
-        self.index.tombstones.add(
-            [
-                sentence_tombstone(
-                    turn,
-                    text,
-                    at,
-                    why,
-                    key,
-                    plain=is_joke or turn.key in covered or text == request.sentence,
-                )
-                for turn, text in passages
-            ]
-        )
-        self.forgetting.add_tombstones(facts, at, why, whole=key)
-
-        rows: list[Mapping[str, object]] = []
-        for fact in facts:
-            keys = {"status": "forgotten", "end_reason": why}
-            if self.patch(fact, keys, why):
-                rows.append(
-                    action_row(now, "forget", fact.id, why, RULE) | {"turn": key}
-                )
-            rows += self.revive(fact, key, now)
-        kept_in = {
-            turn.key for turn, text in passages if reports(text) or only_says_done(text)
-        }
-        rows += self.reopened(kept_in, now)
-        turns = sorted({turn.key for turn, _ in passages} - {key})
-        hides = {"memories": sorted(fact.id for fact in facts), "turns": turns}
-        rows.append(action_row(now, "retract", key, why, RULE) | {"turn": key} | hides)
-        self.note_writer.log_actions(rows)
-        self.forgetting.summaries.drop({turn.key for turn, _ in passages})
-
-    def reopened(
-        self, keys: Collection[str], now: datetime
-    ) -> Iterator[Mapping[str, object]]:
-        """Reopen the promises that these turns had settled (`E16`); yield log rows."""
-        why = "the statement that settled it was taken back"
-        for fact, key in self._changed_in(keys, "settle"):
-            if todos.is_settled(fact) and self.patch(
-                fact, todos.reopened_keys(fact), why
-            ):
-                yield action_row(now, "revive", fact.id, why, RULE) | {"turn": key}
-
-    def revived(
-        self, keys: Collection[str], now: datetime
-    ) -> Iterator[Mapping[str, object]]:
-        """Make the facts active again that only these turns had ended; yield log rows."""
-        why = "the statement that ended it was taken back"
-        for fact, key in self._changed_in(keys, "invalidate"):
-            if fact.status != "invalidated" or fact.superseded_by:
-                continue
-            active = {"status": "active", "end_reason": None, "valid_until": None}
-            self.forgetting.unbury([fact], now)
-            if self.patch(fact, active, TAKEN_BACK):
-                yield action_row(now, "revive", fact.id, why, RULE) | {"turn": key}
-
-    def _changed_in(
-        self, keys: Collection[str], action: str
-    ) -> Iterator[tuple[Fact, str]]:
-        """Yield the facts that these turns, and no user, changed by `action`.
-
-        Each comes with the key of its turn.
-        """
-        rows = {
-            str(row.get("memory")): str(row.get("turn"))
-            for row in self.vault.rows_with(action)
-            if row.get("turn") in keys and row.get("by") != "user"
-        }
-        for fact in self.note_writer.facts(rows):
-            yield fact, rows[fact.id]
-
-    def revive(
-        self, withdrawn: Fact, key: str, now: datetime
-    ) -> Iterator[Mapping[str, object]]:
-        """Make the facts active again that only one fact had replaced; yield log rows."""
-        for old in self.index.catalog.facts(withdrawn.id):
-            ended = old.status in {"superseded", "invalidated"} or is_scheduled(old)
-            if withdrawn.id not in old.superseded_by or not ended:
-                continue
-            remaining = [name for name in old.superseded_by if name != withdrawn.id]
-            keys: dict[str, object] = {"superseded_by": remaining or None}
-            if not remaining:
-                keys |= {"status": "active", "end_reason": None, "valid_until": None}
-                self.forgetting.unbury([old], now)
-            if self.patch(old, keys, TAKEN_BACK) and not remaining:
-                why = "the statement that replaced it was taken back"
-                yield action_row(now, "revive", old.id, why, RULE) | {"turn": key}
-
-    def patch(self, fact: Fact, keys: Mapping[str, object], why: str) -> bool:
-        """Set front-matter keys; return False for a note that a user broke or deleted."""
-        with suppress(ConflictError, NotFoundError):
-            self.note_writer.write([Edit(fact.path, fact.sha, keys, why)], [])
-            return True
-        return False
+            plan.add(turn, text)
+        found = self.forgetting.resting_on(plan.cut)
+        found |= self.forgetting.derived_from(found)
+        return [fact for fact in found.values() if not self._only_user_may_end(fact)]
 
 
 def _is_known(
@@ -637,22 +457,26 @@ def _order(turn: FiledTurn) -> tuple[datetime, str, int]:
     return turn.turn.occurred_at, turn.note, number
 
 
-def sentence_tombstone(
-    turn: FiledTurn, text: str, at: datetime, why: str, whole: str, *, plain: bool
-) -> dict[str, object]:
-    """Return the row that hides one sentence of a turn.
+def _sources(facts: Iterable[Fact]) -> set[str]:
+    return {key for fact in facts for key in (fact.source, *fact.also)} - {""}
 
-    With `plain` it hides only the sentence in that turn; otherwise equal statements
-    elsewhere too.
-    """
-    row: dict[str, object] = {
-        "at": at.isoformat(),
-        "hash": content_hash(text),
-        "memory": turn.key,
-        "for": whole,
-        "reason": why,
-    }
-    if plain or turn.turn.role != "user":
-        return row | {"in": turn.key, "cut": [content_hash(text)]}
-    row |= tombstone_row(text)
-    return row
+
+def _without_fact(
+    passages: Sequence[tuple[FiledTurn, str]], facts: Sequence[Fact]
+) -> list[str]:
+    """Return the user's sentences that support none of these facts."""
+    known = _sources(facts)
+    return [
+        text
+        for turn, text in passages
+        if turn.turn.role == "user" and turn.key not in known
+    ]
+
+
+def sentence_tombstone(
+    turn: FiledTurn, text: str, at: datetime, why: str, name: str
+) -> dict[str, object]:
+    """Return the row that hides one sentence in its own turn, for the request `name`."""
+    digest = content_hash(text)
+    row: dict[str, object] = {"at": at.isoformat(), "hash": digest, "memory": turn.key}
+    return row | {"for": name, "reason": why, "in": turn.key, "cut": [digest]}
