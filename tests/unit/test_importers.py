@@ -306,6 +306,71 @@ def test_claude_messages_keep_their_order_and_ids(tmp_path):
     )
 
 
+def grok():
+    said = [
+        ("human", "I keep bees", {"$date": {"$numberLong": "1760000000000"}}),
+        ("assistant", "How many hives?", "2025-10-09T09:00:00Z"),
+        ("human", "", None),
+    ]
+    rows = [
+        {"response": {"_id": f"r{number}", "sender": who, "message": text, "create_time": when}}
+        for number, (who, text, when) in enumerate(said)
+    ]  # fmt: skip
+    head = {"id": "g-1", "title": "Bees", "create_time": "2025-10-09T08:50:00Z"}
+    return {"conversations": [{"conversation": head, "responses": rows}]}
+
+
+GEMINI = [
+    {
+        "header": "Gemini Apps",
+        "title": "Prompted And when do I plant them?",
+        "time": "2026-03-02T10:05:00.123Z",
+        "products": ["Gemini Apps"],
+        "safeHtmlItem": [{"html": "<p>In <b>April</b>.</p><p>After the frost.</p>"}],
+    },
+    {
+        "header": "Gemini Apps",
+        "title": "Prompted My beans died",
+        "time": "2026-03-02T10:00:00Z",
+        "safeHtmlItem": [{"html": "<p>Frost &amp; wind?</p>"}],
+    },
+    {"header": "Gemini Apps", "title": "Used Gemini", "time": "2026-03-01T10:00:00Z"},
+    {"header": "Gemini Apps", "title": "Prompted x"},
+]
+
+
+# row: X36
+@pytest.mark.parametrize("form", ["file", "folder", "zip"])
+def test_grok_and_gemini_are_recognised_and_read_oldest_first(tmp_path, form):
+    """An activity of Gemini without an answer is no turn."""
+    for name, content, said in (
+        ("prod-grok-backend.json", grok(), ["I keep bees", "How many hives?"]),
+        (
+            "My Activity/Gemini Apps/MyActivity.json",
+            GEMINI,
+            [
+                "My beans died",
+                "Frost & wind?",
+                "And when do I plant them?",
+                "In April.\nAfter the frost.",
+            ],
+        ),
+    ):
+        folder = tmp_path / name.partition(".")[0].replace("/", "-")
+        file = folder / name
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps(content))
+        path = {"file": file, "folder": folder}.get(form, tmp_path / "export.zip")
+        if form == "zip":
+            with ZipFile(path, "w") as archive:
+                archive.write(file, f"Takeout/{name}")
+        turns = [item for item in read(path) if isinstance(item, Turn)]
+        assert [turn.text for turn in turns] == said
+        assert [turn.role for turn in turns] == ["user", "assistant"] * (len(said) // 2)
+        assert turns[0].occurred_at <= turns[-1].occurred_at
+    assert len({turn.session for turn in turns}) == 1
+
+
 # row: X28
 @pytest.mark.parametrize(
     "broken",
@@ -330,6 +395,8 @@ def test_claude_messages_keep_their_order_and_ids(tmp_path):
             "created_at": "2024-01-01",
         },
         {"chat_messages": [], "uuid": None},
+        {"conversations": [{"responses": 4}, {"responses": [{"response": 5}]}, 6]},
+        {"header": 1, "title": [], "time": "2026-03-01", "safeHtmlItem": [{"html": 4}]},
         {
             "sample_id": "a",
             "conversation": {"session_1": [{"text": 1}], "session_1_date_time": "soon"},
@@ -347,18 +414,13 @@ def test_wrong_types_never_break_the_import(tmp_path, broken):
     """A conversation of another shape gives nothing or a problem, and the next one is
     read.
     """
-    kind = (
-        "chatgpt"
-        if "mapping" in broken
-        else "claude"
-        if "chat_messages" in broken
-        else "locomo"
-    )
     good = {
-        "chatgpt": chatgpt(),
-        "claude": claude(),
-        "locomo": {"sample_id": "b", "conversation": talk()},
-    }[kind]
+        "mapping": chatgpt(),
+        "chat_messages": claude(),
+        "conversations": grok(),
+        "header": GEMINI[0],
+        "sample_id": {"sample_id": "b", "conversation": talk()},
+    }[next(iter(broken))]
     path = tmp_path / "c.json"
     path.write_text(json.dumps([broken, 7, good]))
     found = read(path)

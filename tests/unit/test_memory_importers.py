@@ -89,6 +89,16 @@ type: note
 CSV = (
     "id,Date,Text,About\n1,2026-03-02,Anna likes tea,Anna\n2,soon,Ben rows,Ben\n3,,,\n"
 )
+AGENT = """---
+name: build
+---
+# Build
+- Use pnpm, never npm
+```sh
+pnpm i
+```
+- [Debugging](debugging.md) — how to debug
+"""
 LIST = "# Saved memories\n- [2026-03-02] - Likes tea.\n2) Is allergic to nuts\n\n"
 
 
@@ -114,6 +124,8 @@ FORMATS = [
     ("memories.json", CLAUDE, ["Sam is a carpenter in Leeds.", "He runs a small shop.", "Has two daughters", "The boat is called Selkie."], []),
     ("agent.af", LETTA, ["The user's name is Alice.", "She is a software engineer.", "Likes climbing"], []),
     ("notes/Coffee.md", BASIC, ["Coffee Brewing: Pour over gives more clarity (own experience)", "Coffee Brewing requires Proper Grinding"], []),
+    ("memory/MEMORY.md", AGENT, ["Use pnpm, never npm"], []),
+    ("memory/2026-03-02-trip.md", "Ana booked the ferry.\n", ["Ana booked the ferry."], []),
     ("memories.csv", CSV, ["Anna likes tea"], [("no-time", 3), ("empty", 4)]),
     ("memories.tsv", "memory\twhen\nLikes tea\t\n", ["Likes tea"], []),
 ]  # fmt: skip
@@ -127,10 +139,11 @@ def test_a_format_is_detected_and_read_and_its_faults_are_placed(
     tmp_path, name, content, found, faults
 ):
     path = exported(tmp_path, name, content)
-    items = list(read_export(path.parent if name.endswith(".md") else path, UTC))
+    path = tmp_path if name.endswith(".md") else path
+    items = list(read_export(path, UTC))
     assert texts(items) == found
     assert refused(items) == faults
-    again = read_export(path.parent if name.endswith(".md") else path, UTC)
+    again = read_export(path, UTC)
     assert [one.id for one in again if isinstance(one, ImportedMemory)] == [
         one.id for one in items if isinstance(one, ImportedMemory)
     ]

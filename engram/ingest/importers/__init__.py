@@ -1,34 +1,29 @@
-"""Read conversations from other programs as turns (row X28).
+"""Read conversations from other programs as turns (rows X28, X36).
 
 It takes the path of an export and returns `Turn`s, oldest first within a conversation,
 or the `ImportedMemory`s of a memory program, and a `Problem` for each fault of the
-text. Start with `read_export`. Each format is one function `(path, zone)`, mostly
-`read` in a file of its own, and one row in `IMPORTERS`. Every reader streams at most
-one conversation at a time, and gives each turn the same id on every import.
+text. Start with `read_export`. Each format is one row in `IMPORTERS`: its reader, a
+function `(path, zone)`, and a test of what it is recognised by. Every reader streams at
+most one conversation at a time, and gives each turn the same id on every import.
 """
 
 from __future__ import annotations
 
-import json
-from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engram.core.records import ImportedMemory, Problem, Turn
 from engram.errors import BadRequestError, NotFoundError
 from engram.ingest.importers import (
     basic_memory,
-    chatgpt,
-    claude,
+    chats,
     files,
     jsonl,
+    lists,
     locomo,
     markdown,
     memories,
-    obsidian,
     remnic,
-    table,
-    text_list,
     values,
 )
 from engram.vault.location import refuse_special
@@ -39,42 +34,85 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
+    from engram.ingest.importers.files import Export
+
     Reader = Callable[[Path, tzinfo], Iterator[Turn | ImportedMemory | Problem]]
 
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A format: its name, its reader, and the key that identifies its conversations.
-
-    `key` is '' for a format that is not recognised by a key of a JSON object.
-    """
+    """A format: its name, its reader, and the test that recognises it."""
 
     kind: str
     read: Reader
-    key: str = ""
+    recognises: Callable[[Export], bool]
+
+
+def _is_grok(export: Export) -> bool:
+    rows = values.as_list(export.row.get("conversations"))
+    return bool(rows) and "responses" in values.as_object(rows[0])
+
+
+def _is_mem0(export: Export) -> bool:
+    rows = memories.mem0_list(export.row) or [export.row]
+    return any("memory" in values.as_object(row) for row in rows)
+
+
+def _is_graph(export: Export) -> bool:
+    row = export.line or {}
+    return row.get("type") in memories.MCP_TYPES and "text" not in row
+
+
+def _are_turns(export: Export) -> bool:
+    has_text = values.first(export.row, jsonl.TEXT_KEYS) is not None
+    return export.line is not None or (has_text and export.suffix not in {"/", ".zip"})
+
+
+def _is_basic_memory(export: Export) -> bool:
+    note = next(markdown.notes(export.path), None) if export.is_folder else None
+    return note is not None and basic_memory.is_note(
+        note.read_text("utf-8-sig", "replace")
+    )
+
+
+def _is_markdown(export: Export) -> bool:
+    is_file = export.suffix in markdown.SUFFIXES
+    return is_file or (export.is_folder and any(markdown.notes(export.path)))
 
 
 IMPORTERS = (
-    Importer("jsonl", jsonl.read),
-    Importer("chatgpt", chatgpt.read, chatgpt.MARK),
-    Importer("claude", claude.read, claude.MARK),
-    Importer("markdown", markdown.read),
-    Importer("locomo", locomo.read, locomo.MARK),
-    Importer("mem0", memories.mem0, memories.MEM0_MARK),
-    Importer("claude-memories", memories.claude_memories, memories.CLAUDE_MARK),
-    Importer("letta", memories.letta, memories.LETTA_MARKS[0]),
-    Importer("mcp-memory", memories.mcp_memory),
-    Importer("basic-memory", basic_memory.read),
-    Importer("remnic", remnic.read),
-    Importer("obsidian", obsidian.read),
-    Importer("csv", table.read),
-    Importer("text-list", text_list.read),
+    Importer("openclaw", lists.agent_notes, lambda it: lists.is_openclaw(it.path)),
+    Importer(
+        "claude-code", lists.agent_notes, lambda it: lists.has_agent_notes(it.path)
+    ),
+    Importer(
+        "remnic", remnic.read, lambda it: it.is_folder and remnic.is_folder(it.path)
+    ),
+    Importer("basic-memory", basic_memory.read, _is_basic_memory),
+    Importer("obsidian", markdown.daily_notes, lambda _: False),
+    Importer(
+        "claude-memories",
+        memories.claude_memories,
+        lambda it: (
+            it.has(memories.CLAUDE_KEY)
+            or (it.is_folder and (it.path / memories.CLAUDE_FILE).exists())
+        ),
+    ),
+    Importer("markdown", markdown.read, _is_markdown),
+    Importer("csv", lists.table, lambda it: lists.has_statements(it.path)),
+    Importer("chatgpt", chats.chatgpt, lambda it: it.has("mapping")),
+    Importer("claude", chats.claude, lambda it: it.has("chat_messages")),
+    Importer("grok", chats.grok, _is_grok),
+    Importer("gemini", chats.gemini, lambda it: it.has("header", "title", "time")),
+    Importer("locomo", locomo.read, lambda it: it.has(locomo.KEY)),
+    Importer("letta", memories.letta, lambda it: any(map(it.has, memories.LETTA_KEYS))),
+    Importer("mem0", memories.mem0, _is_mem0),
+    Importer("mcp-memory", memories.mcp_memory, _is_graph),
+    Importer("jsonl", jsonl.read, _are_turns),
+    Importer("text-list", lists.text_list, lambda it: not lists.why_no_list(it)),
 )
+"""The formats, the most special first. Obsidian's daily notes must be named."""
 KINDS = tuple(importer.kind for importer in IMPORTERS)
-
-_READERS = {importer.kind: importer.read for importer in IMPORTERS}
-_KEYED = {importer.key: importer.read for importer in IMPORTERS if importer.key}
-_KEYED |= dict.fromkeys(memories.LETTA_MARKS, memories.letta)
 
 
 def read_export(
@@ -96,7 +134,8 @@ def read_export(
     for file in _files(path):
         refuse_special(file)
     try:
-        read = _detected(path) if kind == "auto" else _READERS[kind]
+        by_kind = {importer.kind: importer for importer in IMPORTERS}
+        importer = _detected(path) if kind == "auto" else by_kind[kind]
         if path.is_file():
             path.open("rb").close()
     except files.UNREADABLE as error:
@@ -105,7 +144,7 @@ def read_export(
             where=str(path),
             fix="Check that you may read it, and that it is complete.",
         ) from error
-    return _read_on(read, path, zone)
+    return _read_on(importer.read, path, zone)
 
 
 def _read_on(
@@ -127,95 +166,39 @@ def _files(path: Path) -> list[Path]:
 
 def is_pasted(path: Path) -> bool:
     """Return whether a file is recognised as a pasted list with a memory a line."""
-    return path.is_file() and _detected(path) is text_list.read
+    return path.is_file() and _detected(path).read is lists.text_list
 
 
-def _detected(path: Path) -> Reader:
-    """Return the reader of the content; BadRequestError if no format matches."""
-    if path.is_dir() and not files.members(path):
-        return _detected_folder(path)
-
-    if path.is_file() and path.suffix.lower() in markdown.SUFFIXES:
-        return markdown.read
-    is_table = path.is_file() and path.suffix.lower() in table.SUFFIXES
-    if is_table and table.has_statements(path):
-        return table.read
-    if _is_plain_file(path) and (line := _first_line(path)) is not None:
-        is_graph = line.get("type") in memories.MCP_TYPES and "text" not in line
-        return memories.mcp_memory if is_graph else jsonl.read
-
-    with closing(files.texts(path)) as texts:
-        elements = (item for name, text in texts for item in files.elements(text, name))
-        return _reader_of(path, next(elements, None))
-
-
-def _detected_folder(path: Path) -> Reader:
-    """Return the reader of a folder of Markdown; BadRequestError for a vault."""
-    if (path / SETTINGS).exists():
+def _detected(path: Path) -> Importer:
+    """Return the format of the content; BadRequestError if none is recognised."""
+    export = files.Export(path)
+    if export.is_folder and (path / SETTINGS).exists():
         raise BadRequestError(
             "this folder is a vault of engram",
             where=str(path),
             fix="What is in it is remembered already; to work with it name it with"
             " --vault.",
         )
-    if (path / memories.CLAUDE_FILE).exists():
-        return memories.claude_memories
-    if remnic.is_folder(path):
-        return remnic.read
-    if note := next(markdown.notes(path), None):
-        with note.open(encoding="utf-8-sig", errors="replace") as file:
-            is_known = basic_memory.is_note(file.read())
-        return basic_memory.read if is_known else markdown.read
-    raise _unknown(path, "a folder without Markdown files or conversations.json")
-
-
-def _reader_of(path: Path, first: Any) -> Reader:
-    """Return the reader of the format whose first element is `first`."""
-    is_text = path.is_file() and path.suffix.lower() in text_list.SUFFIXES
-    if is_text and not isinstance(first, dict | None):
-        if reason := text_list.why_no_list(path):
-            raise _unknown(path, reason)
-        return text_list.read
-    if first is None:
-        raise _unknown(path, "nothing")
-    if isinstance(first, Problem):
-        raise _unknown(
-            path, f"no whole JSON, line {first.line} is broken or breaks off"
-        )
-    if not isinstance(first, dict):
-        raise _unknown(path, f"a JSON list of {type(first).__name__}")
-
-    for key, read in _KEYED.items():
-        if key in first:
-            return read
-    rows = memories.mem0_list(first) or ()
-    if any(memories.MEM0_MARK in values.as_object(row) for row in rows):
-        return memories.mem0
-    if _is_plain_file(path) and values.first(first, jsonl.TEXT_KEYS) is not None:
-        return jsonl.read_whole
-    keys = ", ".join(sorted(first)[:8]) or "none"
-    raise _unknown(path, f"JSON objects with the keys {keys}")
-
-
-def _is_plain_file(path: Path) -> bool:
-    return path.is_file() and path.suffix.lower() != ".zip"
-
-
-def _unknown(path: Path, content: str) -> BadRequestError:
-    return BadRequestError(
-        f"this is no export we know; it holds {content}",
+    for importer in IMPORTERS:
+        if importer.recognises(export):
+            return importer
+    raise BadRequestError(
+        f"this is no export we know; it holds {_content(export)}",
         where=str(path),
         fix=f"Give one of these, or name the kind if you are sure: {', '.join(KINDS)}.",
     )
 
 
-def _first_line(path: Path) -> dict[str, Any] | None:
-    """Return the first line if it is a JSON object and not a whole export."""
-    with path.open("rb") as file:
-        line = next((line for line in file if line.strip()), b"")
-    try:
-        value = json.loads(line.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    is_whole = not isinstance(value, dict) or not _KEYED.keys().isdisjoint(value)
-    return None if is_whole or memories.mem0_list(value) else value
+def _content(export: Export) -> str:
+    """Return in words what stands in a file or folder that is not recognised."""
+    if export.is_folder:
+        return "a folder without Markdown files or conversations"
+    if export.suffix in lists.LIST_SUFFIXES and not export.row:
+        return lists.why_no_list(export)
+    if isinstance(export.first, Problem):
+        return f"no whole JSON, line {export.first.line} is broken or breaks off"
+    if export.first is None:
+        return "nothing"
+    if not isinstance(export.first, dict):
+        return f"a JSON list of {type(export.first).__name__}"
+    return f"JSON objects with the keys {', '.join(sorted(export.row)[:8]) or 'none'}"

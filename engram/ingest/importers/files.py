@@ -1,4 +1,4 @@
-"""Read the JSON files of an export piece by piece, also inside a folder or a zip."""
+"""Open an export, and read its JSON piece by piece, also inside a folder or a zip."""
 
 from __future__ import annotations
 
@@ -6,26 +6,78 @@ import hashlib
 import io
 import json
 import re
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
-from engram.core.records import Problem, Turn
-from engram.ingest.importers.values import made_id
+from engram.core.records import Problem
+from engram.ingest.importers import values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
-    from datetime import datetime, tzinfo
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
 
 # zipfile raises RuntimeError for a locked or unknown archive
 UNREADABLE = (OSError, BadZipFile, RuntimeError)
 _CHUNK = 1 << 16
+_MEMBER = re.compile(
+    r"(?:conversations.*|prod-grok-backend|My ?Activity)\.json", re.IGNORECASE
+)
+"""The names of files with conversations: of ChatGPT and Claude, Grok and Gemini."""
 
-TITLE_CHARACTERS = 200
+NO_CONVERSATIONS = "no file of conversations in it"
+"""The message for an export without one."""
 
-NO_CONVERSATIONS = "no conversations*.json in it"
-"""The message for an export without a file of conversations."""
+
+@dataclass(frozen=True)
+class Export:
+    """What the format of the file or folder at `path` is recognised by."""
+
+    path: Path
+
+    @cached_property
+    def is_folder(self) -> bool:
+        """Whether it is a folder without files of conversations."""
+        return self.path.is_dir() and not members(self.path)
+
+    @cached_property
+    def suffix(self) -> str:
+        """The ending of a file's name in lower case; '/' for a folder."""
+        return "/" if self.path.is_dir() else self.path.suffix.lower()
+
+    @cached_property
+    def line(self) -> dict[str, Any] | None:
+        """The first line of a file if it is a JSON object, else None."""
+        if self.suffix in {"/", ".zip"}:
+            return None
+        with self.path.open("rb") as file:
+            line = next((line for line in file if line.strip()), b"")
+        try:
+            value = json.loads(line.decode("utf-8-sig", "replace"))
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, dict) else None
+
+    @cached_property
+    def first(self) -> Any:
+        """The first element of the JSON; a Problem if it is broken, None without one."""
+        if self.is_folder or self.line is not None:
+            return self.line
+        with closing(texts(self.path)) as found:
+            parts = (part for name, text in found for part in elements(text, name))
+            return next(parts, None)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The first element if it is an object, else {}."""
+        return values.as_object(self.first)
+
+    def has(self, *keys: str) -> bool:
+        """Return whether the first element has all these keys."""
+        return self.row.keys() >= set(keys)
 
 
 def reason(error: Exception) -> str:
@@ -46,19 +98,17 @@ def digest(path: Path) -> str:
 
 
 def members(folder: Path) -> list[Path]:
-    """Return the JSON files of an unpacked export."""
-    return sorted(folder.glob("conversations*.json"))
+    """Return the files of conversations of an unpacked export."""
+    found = [path for path in folder.rglob("*.json") if _MEMBER.fullmatch(path.name)]
+    return sorted(path for path in found if path.is_file())
 
 
 def texts(path: Path) -> Generator[tuple[str, IO[str]]]:
-    """Yield name and text of the file, or of each `conversations*.json`.
-
-    The path may be a folder or a zip with such files.
-    """
+    """Yield name and text of the file, or of each one with conversations in it."""
     if path.suffix.lower() == ".zip":
         with ZipFile(path) as archive:
             for name in sorted(archive.namelist()):
-                if re.search(r"(?:^|/)conversations[^/]*\.json$", name):
+                if _MEMBER.fullmatch(name.rpartition("/")[2]):
                     with (
                         archive.open(name) as raw,
                         io.TextIOWrapper(raw, "utf-8-sig", "replace") as text,
@@ -106,66 +156,3 @@ def _next_element(buffer: str, at: int) -> int:
     while at < len(buffer) and (buffer[at].isspace() or buffer[at] == ","):
         at += 1
     return at
-
-
-def conversations(
-    path: Path,
-    zone: tzinfo,
-    read: Callable[[dict[str, Any], tzinfo, str], Iterator[Turn | Problem]],
-) -> Iterator[Turn | Problem]:
-    """Yield the turns of each conversation of each file, as `read` converts them.
-
-    Yields a Problem if a folder or zip contains no `conversations*.json`.
-    """
-    opened = False
-    try:
-        for name, text in texts(path):
-            opened = True
-            for item in elements(text, name):
-                if isinstance(item, Problem):
-                    yield item
-                elif isinstance(item, dict):
-                    yield from read(item, zone, name)
-                else:
-                    yield Problem(
-                        "not-an-object",
-                        f"a conversation is wanted, this is {type(item).__name__}",
-                        name,
-                    )
-    except UNREADABLE as error:
-        yield Problem("unreadable", f"cannot read on: {reason(error)}", str(path))
-        return
-    if not opened:
-        yield Problem("no-conversations", NO_CONVERSATIONS, str(path))
-
-
-def turns(
-    session: str,
-    begun: datetime | None,
-    title: str,
-    messages: Iterable[tuple[str, str, str, datetime | None]],
-    name: str,
-) -> Iterator[Turn | Problem]:
-    """Yield the turns of a conversation of an export, which began at `begun`.
-
-    A message is its id, its role, its text and its time; by default its id is generated
-    and its time is that of the preceding message. Messages without a text are left out.
-    """
-    if not session or begun is None:
-        message = f"a conversation without id or time: {title!r}"
-        yield Problem("no-conversation", message, name)
-        return
-    latest = begun
-    for identity, role, text, when in messages:
-        latest = when or latest
-        if text:
-            known = identity or made_id(session, role, "", latest.isoformat(), text)
-            yield Turn(
-                known,
-                session,
-                role,
-                text,
-                latest,
-                origin="import",
-                title=title[:TITLE_CHARACTERS],
-            )

@@ -26,13 +26,18 @@ _SNIPPET = 60
 
 
 def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
-    """Yield one turn a line of the file at `path`."""
-    return _turns(path, zone, _lines(path))
+    """Yield one turn a line, or the turns of a file that is one JSON list or object."""
+    whole = _is_whole(path)
+    return _turns(path, zone, _rows(path) if whole else _lines(path))
 
 
-def read_whole(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
-    """Yield the turns of a file that is one JSON list or one object."""
-    return _turns(path, zone, _rows(path))
+def _is_whole(path: Path) -> bool:
+    """Return whether a file begins with a list, or with an object of several lines."""
+    with path.open("rb") as lines:
+        line = next((line for line in lines if line.strip()), b"").lstrip(
+            b"\xef\xbb\xbf"
+        )
+    return line.lstrip().startswith(b"[") or line.strip() == b"{"
 
 
 def _turns(

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Problem, Turn
-from engram.ingest.importers import files, values
+from engram.ingest.importers import chats, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-MARK = "sample_id"
+KEY = "sample_id"
 """The key that identifies a conversation of this format."""
 _MONTHS = (
     "jan",
@@ -35,7 +35,7 @@ _MONTHS = (
 
 def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
     """Yield the turns of the export at `path`, conversation by conversation."""
-    return files.conversations(path, zone, conversation)
+    return chats.conversations(path, zone, conversation)
 
 
 def conversation(

@@ -1,10 +1,16 @@
-"""A Markdown file or a folder of them, as turns of the user."""
+"""A Markdown file or a folder of them, as turns of the user.
+
+Of a vault of Obsidian the daily notes can be imported alone, as turns on their days: the
+name of such a note is its date (https://help.obsidian.md/plugins/daily-notes). That
+format must be named.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +24,14 @@ if TYPE_CHECKING:
 
 
 SUFFIXES = frozenset({".md", ".markdown"})
+FENCED = re.compile(r"^\s*(```+|~~~+).*?^\s*\1[^\n]*$", re.DOTALL | re.MULTILINE)
+"""A block of code."""
+_DAY = re.compile(r"(?:.*/)?\d{4}-\d\d-\d\d(?!\d)[^/]*")
+_EMBED = re.compile(r"!\[\[[^\]]*\]\]")
+_LINK = re.compile(r"\[\[([^\]|#]*)(?:#[^\]|]*)?(?:\|([^\]]*))?\]\]")
+_TASK = re.compile(r"^(\s*[-*+] )\[.\] ", re.MULTILINE)
+_COMMENT = re.compile(r"%%.*?%%", re.DOTALL)
+_BLOCK_ID = re.compile(r"\s\^[\w-]+$", re.MULTILINE)
 
 
 def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
@@ -35,8 +49,8 @@ def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
                 "unreadable", f"cannot read the file: {files.reason(error)}", str(note)
             )
             continue
-        front, body = _front_matter(text)
-        when = _dated(front, note.stem, zone) or values.modified(note, zone)
+        front, body = front_matter(text)
+        when = dated(front, note.stem, zone) or values.modified(note, zone)
         seen: Counter[str] = Counter()
         for block in _blocks(body):
             seen[block] += 1
@@ -70,7 +84,7 @@ def notes(folder: Path) -> Iterator[Path]:
                 yield note
 
 
-def _front_matter(text: str) -> tuple[str, str]:
+def front_matter(text: str) -> tuple[str, str]:
     """Return the lines between the fences at the start, and the rest."""
     match = re.match(
         r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", text, re.DOTALL | re.MULTILINE
@@ -78,7 +92,7 @@ def _front_matter(text: str) -> tuple[str, str]:
     return (match[1], text[match.end() :]) if match else ("", text)
 
 
-def _dated(front: str, stem: str, zone: tzinfo) -> datetime | None:
+def dated(front: str, stem: str, zone: tzinfo) -> datetime | None:
     """Return the time in the front matter, else in the file's name, else None."""
     keys = dict(
         re.findall(
@@ -117,3 +131,34 @@ def _fence_after(line: str, fence: str) -> str:
     if fence and mark[1].startswith(fence):
         return ""
     return fence or mark[1]
+
+
+# -- daily notes of Obsidian -------------------------------------------------------------
+
+
+def daily_notes(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
+    """Yield the paragraphs of each daily note, without links, embeds and comments."""
+    found = False
+    for item in read(path, zone):
+        if isinstance(item, Problem):
+            yield item
+        elif _DAY.fullmatch(item.session):
+            found = True
+            if text := plain(item.text):
+                yield replace(item, text=text)
+    if not found:
+        message = "no note has a date such as 2026-03-02 as its name"
+        yield Problem("no-daily-notes", message, str(path))
+
+
+def plain(text: str) -> str:
+    """Return a text of Obsidian without its special syntax.
+
+    >>> plain("- [ ] Call [[Anna Keller|Anna]] %%soon%% ^a1")
+    '- Call Anna'
+    """
+    for pattern, instead in ((_COMMENT, ""), (_EMBED, ""), (_BLOCK_ID, "")):
+        text = pattern.sub(instead, text)
+    text = _TASK.sub(r"\1", text)
+    text = _LINK.sub(lambda found: found[2] or found[1], text)
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip()

@@ -40,9 +40,9 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+(?=\S)")
 _DATE = re.compile(r"^\[?(\d{4}-\d\d-\d\d)\]?\s*[-–—:]\s*")
 OWNERS = frozenset(("user", "the user", "default_user", "me", "human"))
 """Names of other programs for the memories about the user."""
-CLAUDE_FILE, CLAUDE_MARK = "memories.json", "conversations_memory"
-MEM0_MARK, MEM0_LISTS = "memory", ("results", "memories")
-LETTA_MARKS = ("core_memory", "memory_blocks", "blocks")
+CLAUDE_FILE, CLAUDE_KEY = "memories.json", "conversations_memory"
+_MEM0_LISTS = ("results", "memories")
+LETTA_KEYS = ("core_memory", "memory_blocks", "blocks")
 _AGENT_BLOCKS = frozenset(("persona", "system", "skills"))
 _MCP = "mcp-memory"
 MCP_TYPES = frozenset(("entity", "relation"))
@@ -144,7 +144,7 @@ def _from_claude(stream: TextIO, name: str) -> Iterator[ImportedMemory | Problem
             continue
         row = values.as_object(item)
         projects = values.as_object(row.get("project_memories"))
-        for text in (row.get(CLAUDE_MARK), *projects.values()):
+        for text in (row.get(CLAUDE_KEY), *projects.values()):
             if isinstance(text, str):
                 for words in statements(text):
                     yield memory("claude-memories", words, name=name)
@@ -173,7 +173,7 @@ def mem0(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
 def mem0_list(row: dict[str, Any]) -> list[Any] | None:
     """Return the list of memories in an object, None if there is none."""
     return next(
-        (row[key] for key in MEM0_LISTS if isinstance(row.get(key), list)), None
+        (row[key] for key in _MEM0_LISTS if isinstance(row.get(key), list)), None
     )
 
 
@@ -200,7 +200,7 @@ def letta(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
             yield item
             continue
         agent = values.as_object(item)
-        blocks = [row for key in LETTA_MARKS for row in values.as_list(agent.get(key))]
+        blocks = [row for key in LETTA_KEYS for row in values.as_list(agent.get(key))]
         for row in map(values.as_object, blocks):
             value, label = row.get("value"), values.string(row.get("label"))
             if label not in _AGENT_BLOCKS and isinstance(value, str):

@@ -175,7 +175,7 @@ def _reader(first: Any) -> Reader | None:
     keys = first.keys() if isinstance(first, dict) else ()
     if "haystack_sessions" in keys:
         return _longmemeval
-    if locomo.MARK in keys and "qa" in keys:
+    if locomo.KEY in keys and "qa" in keys:
         return _locomo
     return _realtalk if "qa" in keys and "session_1" in keys else None
 
@@ -258,7 +258,7 @@ def _case(
 
 
 def _locomo(row: dict[str, Any], zone: tzinfo, path: str) -> Iterator[Item]:
-    sample = values.string(row.get(locomo.MARK))
+    sample = values.string(row.get(locomo.KEY))
     turns: list[Turn] = []
     for item in locomo.conversation(row, zone, path):
         if isinstance(item, Problem):
