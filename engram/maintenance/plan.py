@@ -138,18 +138,17 @@ class RunPlan:
     def plan(self, passes: Sequence[Pass]) -> None:
         """Call the passes in order until none has a new change.
 
-        A pass that fails stops no other and is named in `failures`. A pass whose input
-        has not changed is not called again.
+        A pass that fails stops no other and is named in `failures`. A pass is called
+        again only if the view has changed.
         """
         asked = [one for one in passes if one.__name__ not in self.skip]
-        seen: dict[str, tuple[PassView, frozenset[str]]] = {}
+        seen: dict[str, PassView] = {}
         for _ in range(ROUNDS):
             before = len(self.actions)
             for one in tuple(asked):
                 name = one.__name__
-                if name in seen and self.view.is_like(*seen[name]):
+                if seen.get(name) is self.view:
                     continue
-                self.view.reads.clear()
                 self.view.reader.begin(name)
                 try:
                     steps = one(self.view, self.now)
@@ -159,7 +158,7 @@ class RunPlan:
                     self.failures[name] = _error_text(name, fault)
                     asked.remove(one)
                 else:
-                    seen[name] = self.view, frozenset(self.view.reads)
+                    seen[name] = self.view
                     self._take(name, steps)
             if len(self.actions) == before:
                 return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.actions import Eligibility, propose
 from engram.core.entities import entity_ref
-from engram.core.language.words import words
+from engram.core.language.words import terms_of, words
 from engram.core.records import BlockEdit, Edge, Fact, Line
 from engram.maintenance.passes.generated_text import (
     by_weight,
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from engram.core.records import Entity
     from engram.maintenance.passes.view import MemoryState, PassView, Step
+
+_SHORT = 2
+"""The letters of terms that say nothing about an entity."""
 
 
 def bridges(view: PassView, now: datetime) -> list[Step]:
@@ -119,10 +122,8 @@ def _unrelated_pairs(
 ) -> list[tuple[str, str]]:
     """Return unrelated pairs whose memories share rare terms, most similar first."""
     policy = view.policy.profiles
-    facts = [one.fact for memories in known.values() for one in memories]
-    terms_of = view.reader.terms.terms_by_id({fact.id: fact for fact in facts}.values())
     terms = {
-        path: _distinct_terms(memories, view.entities[path], terms_of)
+        path: _distinct_terms(memories, view.entities[path])
         for path, memories in known.items()
     }
     related = {
@@ -145,9 +146,9 @@ def _share_memory(some: Iterable[MemoryState], others: Iterable[MemoryState]) ->
     return any(one.fact.id in ids for one in others)
 
 
-def _shared_terms(terms: Mapping[str, set[int]], most: int) -> Counter[tuple[str, str]]:
+def _shared_terms(terms: Mapping[str, set[str]], most: int) -> Counter[tuple[str, str]]:
     """Count the terms of each pair of entities that both, and at most `most`, have."""
-    spread: defaultdict[int, list[str]] = defaultdict(list)
+    spread: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(terms):
         for term in terms[path]:
             spread[term].append(path)
@@ -166,15 +167,11 @@ def _is_related(view: PassView, one: str, other: str) -> bool:
     )
 
 
-def _distinct_terms(
-    memories: Iterable[MemoryState],
-    entity: Entity,
-    terms_of: Mapping[str, Sequence[int]],
-) -> set[int]:
-    """Return the terms of memories, as hashes, without the names of the entity."""
-    names = map(hash, words(" ".join((entity.name, *entity.aliases))))
-    terms = {term for one in memories for term in terms_of[one.fact.id]}
-    return terms.difference(names)
+def _distinct_terms(memories: Iterable[MemoryState], entity: Entity) -> set[str]:
+    """Return the terms of memories, of three letters or more, but no name of the entity."""
+    names = words(" ".join((entity.name, *entity.aliases)))
+    terms = {term for one in memories for term in terms_of(one.fact.text)}
+    return {term for term in terms.difference(names) if len(term) > _SHORT}
 
 
 def _pairs_of_day(
