@@ -15,9 +15,8 @@ from engram.maintenance.passes.generated_text import (
     link_name,
     memories_by_entity,
     numbered,
-    question_of,
 )
-from engram.maintenance.passes.view import Finding, NewEdge
+from engram.maintenance.passes.view import Finding, ModelQuestion, NewEdge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -70,7 +69,9 @@ def bridges(view: PassView, now: datetime) -> list[Step]:
                 "facts": numbered(view, second, len(first) + 1),
             },
         }
-        ask = question_of("bridge", material, "similar memories, but no relation")
+        ask = ModelQuestion.about(
+            "bridge", material, "similar memories, but no relation"
+        )
         answer = view.answers.get(ask.key)
         if answer is None:
             steps.append(ask)

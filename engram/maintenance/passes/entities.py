@@ -26,10 +26,9 @@ from engram.maintenance.passes.generated_text import (
     memories_by_entity,
     numbered,
     public_memories,
-    question_of,
 )
 from engram.maintenance.passes.groups import link_list
-from engram.maintenance.passes.view import TRASH
+from engram.maintenance.passes.view import TRASH, ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -276,7 +275,9 @@ def subjects(view: PassView, now: datetime) -> list[Step]:
         if not any(names_any(text, names) for text in open_texts):
             continue
         rows = [{"n": n, "text": one.fact.text} for n, one in enumerate(memories, 1)]
-        ask = question_of("subjects", {"facts": rows}, "memories without a subject")
+        ask = ModelQuestion.about(
+            "subjects", {"facts": rows}, "memories without a subject"
+        )
         answer = view.answers.get(ask.key)
         if answer is None:
             steps.append(ask)
@@ -362,7 +363,7 @@ def describe(view: PassView, now: datetime) -> list[Step]:
             "facts": numbered(view, facts),
         }
         why = f"{entity.name} was mentioned or recalled"
-        ask = question_of("describe", material, why)
+        ask = ModelQuestion.about("describe", material, why)
         change = BlockEdit(path, f"generated from {len(facts)} memories")
         sources = [(link_name(fact),) for fact in facts]
         room -= texts.generate(change, "description", ask, sources, rewritten=True)
@@ -394,7 +395,7 @@ def relate(view: PassView, now: datetime) -> list[Step]:
                 "relations": relations,
                 "facts": numbered(view, facts),
             }
-            ask = question_of("relate", material, f"relations of {entity.name}")
+            ask = ModelQuestion.about("relate", material, f"relations of {entity.name}")
             change = BlockEdit(path, f"generated from {len(facts)} memories")
             sources = [(link_name(fact),) for fact in facts]
             room -= texts.generate(change, "relationships", ask, sources)

@@ -177,12 +177,6 @@ def numbered(
     return rows
 
 
-def question_of(task: str, material: Mapping[str, Any], why: str) -> ModelQuestion:
-    """Return a question; equal memories make equal material."""
-    text = json.dumps(material, ensure_ascii=False, sort_keys=True)
-    return ModelQuestion(task, text, why)
-
-
 def sentences(
     answer: Mapping[str, Any], sources: Sequence[Sequence[str]]
 ) -> tuple[Line, ...]:
@@ -274,9 +268,8 @@ class GeneratedText:
         ]
         if not remaining:
             return ask
-        return question_of(
-            ask.task, json.loads(ask.material) | {"before": remaining}, ask.why
-        )
+        material = json.loads(ask.material) | {"before": remaining}
+        return ModelQuestion.about(ask.task, material, ask.why)
 
     def _labelled(self, lines: Iterable[Line]) -> tuple[Line, ...]:
         """Return the lines, each labelled with the least trusted class of its sources.

@@ -23,15 +23,13 @@ from engram.core.decide import (
 from engram.core.records import Edit
 from engram.core.text import content_hash
 from engram.core.todos import EXPIRED, FULFILLED, HABIT
+from engram.maintenance.passes.generated_text import numbered
 from engram.maintenance.passes.groups import (
     Pair,
     belongs_to_user,
     digest_of,
-    dropped,
     link_list,
-    model_question,
     neighbours_of,
-    numbered,
     pairs,
     seeds,
 )
@@ -382,22 +380,16 @@ def _ask_verdicts(
         return []
     pairs_shown = [_shown(view, number, pair) for number, pair in enumerate(new, 1)]
     material = {"pairs": pairs_shown}
-    question, answer = model_question(
-        view, "compare", material, f"{len(new)} pairs are similar"
-    )
-    if answer is None:
-        return [question]
-    verdicts = answer.get("verdicts", {})
+    reply = view.ask("compare", material, f"{len(new)} pairs are similar")
+    verdicts = (reply.answer or {}).get("verdicts", {})
     judged = {
         _pair_key(pair): (_texts_digest(pair), *verdicts[str(n)])
         for n, pair in enumerate(new, 1)
         if str(n) in verdicts
     }
     known |= judged
-    steps: list[Step] = [*dropped("compare", answer)]
-    if judged:
-        steps.append(_verdict_file(view, known, len(judged)))
-    return steps
+    files = [_verdict_file(view, known, len(judged))] if judged else []
+    return [*reply.steps, *files]
 
 
 def _verdicts(view: PassView) -> dict[str, tuple[str, str, float]]:
@@ -457,7 +449,7 @@ def _texts_digest(pair: Pair) -> str:
 
 
 def _shown(view: PassView, number: int, pair: Pair) -> dict[str, object]:
-    newer, older = numbered(view, pair)
+    newer, older = numbered(view, [one.fact for one in pair])
     return {"pair": number, "newer": newer | {"n": 1}, "older": older | {"n": 2}}
 
 

@@ -27,9 +27,9 @@ from engram.maintenance.passes.generated_text import (
     local_date,
     name_words,
     public_memories,
-    question_of,
     sentences,
 )
+from engram.maintenance.passes.view import ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -224,7 +224,7 @@ def _shortened(
         }
         for n, one in enumerate(lines, 1)
     ]
-    ask = question_of("patterns", {"facts": facts}, f"{IDENTITY} is too long")
+    ask = ModelQuestion.about("patterns", {"facts": facts}, f"{IDENTITY} is too long")
     answer = view.answers.get(ask.key)
     if answer is None:
         texts.steps.append(ask)

@@ -19,8 +19,8 @@ from engram.maintenance.passes.generated_text import (
     local_date,
     memories_by_entity,
     numbered,
-    question_of,
 )
+from engram.maintenance.passes.view import ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,7 +71,9 @@ def _tell_story(
 ) -> bool:
     """Generate the sentences of a storyline; return False if they are up to date."""
     material = {"name": entity.name, "facts": numbered(texts.view, latest)}
-    ask = question_of("story", material, f"{entity.name} came up again and again")
+    ask = ModelQuestion.about(
+        "story", material, f"{entity.name} came up again and again"
+    )
     change = BlockEdit(path, f"generated from {len(latest)} memories")
     return texts.generate(change, "story", ask, [(link_name(fact),) for fact in latest])
 
@@ -124,7 +126,7 @@ def _tell_macro(
     if not all(row["text"] for row in rows):
         return False
     material = {"name": name, "facts": rows}
-    ask = question_of("macro", material, f"{name} has {len(spans)} storylines")
+    ask = ModelQuestion.about("macro", material, f"{name} has {len(spans)} storylines")
     change = BlockEdit(path, f"generated from {len(spans)} storylines")
     sources = [(_stem(story),) for _, _, story in spans]
     return texts.generate(change, "story", ask, sources)

@@ -6,6 +6,7 @@ Also the steps that a pass may return: changes of files, questions and findings.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -85,6 +86,36 @@ class ModelQuestion:
         """The key of the answer, equal for equal questions."""
         return hashlib.sha256(f"{self.task}\n{self.material}".encode()).hexdigest()
 
+    @classmethod
+    def about(cls, task: str, material: object, why: str) -> ModelQuestion:
+        """Return the question about `material`; equal material makes equal questions."""
+        text = json.dumps(material, ensure_ascii=False, sort_keys=True)
+        return cls(task, text.translate(_BREAKS), why)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The reply to a question: an answer, or in `fault` why it could not be read."""
+
+    question: ModelQuestion
+    answer: Answer | None = None
+    fault: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether the model has still to be asked."""
+        return self.answer is None and not self.fault
+
+    @property
+    def steps(self) -> list[Step]:
+        """The question if it waits, else a finding for each reason of dropped items."""
+        if self.waits:
+            return [self.question]
+        return [
+            Finding("", self.question.task, f"{number} dropped from an answer: {why}")
+            for why, number in (self.answer or {}).get("dropped", {}).items()
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
@@ -161,6 +192,8 @@ Step = (
 
 
 T = TypeVar("T")
+_BREAKS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
+"""Line breaks of Unicode, which JSON does not escape."""
 
 FOREIGN = "engram did not write it"
 """Why no run changes a note without a creation in the action log.
@@ -329,6 +362,13 @@ class PassView:
     _cache: dict[object, tuple[tuple[object, ...], Any]] = field(
         default_factory=dict, repr=False, compare=False
     )
+
+    def ask(self, task: str, material: object, why: str) -> Reply:
+        """Return the reply to a question, which waits until a model has answered."""
+        question = ModelQuestion.about(task, material, why)
+        answer = self.answers.get(question.key)
+        fault = "" if answer is not None else self.answer_failures.get(question.key, "")
+        return Reply(question, answer, fault)
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a file of the vault, or b'' if there is none."""
