@@ -24,7 +24,6 @@ from engram.maintenance.passes.generated_text import (
     line_of,
     link_name,
     memories_by_entity,
-    numbered,
     public_memories,
 )
 from engram.maintenance.passes.groups import link_list
@@ -357,16 +356,10 @@ def describe(view: PassView, now: datetime) -> list[Step]:
         entity = view.entities[path]
         weightiest = sorted(known[path], key=by_weight)[: policy.together]
         facts = sorted((one.fact for one in weightiest), key=by_date)
-        material = {
-            "name": entity.name,
-            "type": entity.type,
-            "facts": numbered(view, facts),
-        }
-        why = f"{entity.name} was mentioned or recalled"
-        ask = ModelQuestion.about("describe", material, why)
-        change = BlockEdit(path, f"generated from {len(facts)} memories")
-        sources = [(link_name(fact),) for fact in facts]
-        room -= texts.generate(change, "description", ask, sources, rewritten=True)
+        about = {"name": entity.name, "type": entity.type}
+        room -= texts.tell(
+            path, "description", "describe", facts, about, rewritten=True
+        )
     return texts.finish()
 
 
@@ -389,16 +382,12 @@ def relate(view: PassView, now: datetime) -> list[Step]:
             change = BlockEdit(path, why, blocks={"relationships": ()})
             texts.show(change, view.page(path))
         elif relations:
-            material = {
+            about = {
                 "name": entity.name,
                 "type": entity.type,
                 "relations": relations,
-                "facts": numbered(view, facts),
             }
-            ask = ModelQuestion.about("relate", material, f"relations of {entity.name}")
-            change = BlockEdit(path, f"generated from {len(facts)} memories")
-            sources = [(link_name(fact),) for fact in facts]
-            room -= texts.generate(change, "relationships", ask, sources)
+            room -= texts.tell(path, "relationships", "relate", facts, about)
     return texts.finish()
 
 

@@ -227,6 +227,24 @@ class GeneratedText:
             for name, row in self.known.items()
         )
 
+    def tell(
+        self,
+        path: str,
+        block: str,
+        task: str,
+        facts: Sequence[Fact],
+        about: Mapping[str, object],
+        *,
+        rewritten: bool = False,
+    ) -> bool:
+        """Fill a block with sentences on memories (`generate`); `about` names the rest."""
+        material = {**about, "facts": numbered(self.view, facts)}
+        why = f"{len(facts)} memories of {about['name']}"
+        ask = ModelQuestion.about(task, material, why)
+        change = BlockEdit(path, f"generated from {len(facts)} memories")
+        sources = [(link_name(fact),) for fact in facts]
+        return self.generate(change, block, ask, sources, rewritten=rewritten)
+
     def generate(
         self,
         change: BlockEdit,

@@ -50,7 +50,7 @@ from engram.maintenance.passes.generated_text import (
     attributes,
     entity_names,
 )
-from engram.maintenance.passes.view import FileWrite, Reply, Step
+from engram.maintenance.passes.view import FileWrite, QuestionReply, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -405,11 +405,11 @@ def _block_edit(
 
 def _reply(
     view: PassView, task: str, material: object, why: str, *, enough: bool = True
-) -> Reply:
+) -> QuestionReply:
     """Return the reply of a model; {} without one, or with too few turns."""
     reply = view.ask(task, material, why)
     if not enough or (reply.waits and not view.model):
-        return Reply(reply.question, {})
+        return QuestionReply(reply.question, {})
     return reply
 
 

@@ -18,7 +18,6 @@ from engram.maintenance.passes.generated_text import (
     link_name,
     local_date,
     memories_by_entity,
-    numbered,
 )
 from engram.maintenance.passes.view import ModelQuestion
 
@@ -62,20 +61,9 @@ def storylines(view: PassView, now: datetime) -> list[Step]:
             change, latest = _storyline(view, entity, period, known, span)
             texts.show(change, view.page(change.path))
             if asks > 0:
-                asks -= _tell_story(texts, entity, change.path, latest)
+                about = {"name": entity.name}
+                asks -= texts.tell(change.path, "story", "story", latest, about)
     return texts.finish()
-
-
-def _tell_story(
-    texts: GeneratedText, entity: Entity, path: str, latest: Sequence[Fact]
-) -> bool:
-    """Generate the sentences of a storyline; return False if they are up to date."""
-    material = {"name": entity.name, "facts": numbered(texts.view, latest)}
-    ask = ModelQuestion.about(
-        "story", material, f"{entity.name} came up again and again"
-    )
-    change = BlockEdit(path, f"generated from {len(latest)} memories")
-    return texts.generate(change, "story", ask, [(link_name(fact),) for fact in latest])
 
 
 def macros(view: PassView, now: datetime) -> list[Step]:

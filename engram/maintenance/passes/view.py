@@ -94,7 +94,7 @@ class ModelQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class QuestionReply:
     """The reply to a question: an answer, or in `fault` why it could not be read."""
 
     question: ModelQuestion
@@ -363,12 +363,12 @@ class PassView:
         default_factory=dict, repr=False, compare=False
     )
 
-    def ask(self, task: str, material: object, why: str) -> Reply:
+    def ask(self, task: str, material: object, why: str) -> QuestionReply:
         """Return the reply to a question, which waits until a model has answered."""
         question = ModelQuestion.about(task, material, why)
         answer = self.answers.get(question.key)
         fault = "" if answer is not None else self.answer_failures.get(question.key, "")
-        return Reply(question, answer, fault)
+        return QuestionReply(question, answer, fault)
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a file of the vault, or b'' if there is none."""
