@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from engram.core.actions import Eligibility, propose
 from engram.core.entities import entity_ref
 from engram.core.language.words import terms_of, words
 from engram.core.records import BlockEdit, Edge, Fact, Line
@@ -16,6 +15,7 @@ from engram.maintenance.passes.generated_text import (
     memories_by_entity,
     numbered,
 )
+from engram.maintenance.passes.groups import proposal_on
 from engram.maintenance.passes.view import Finding, ModelQuestion, NewEdge
 
 if TYPE_CHECKING:
@@ -97,10 +97,7 @@ def _bridge(
     weakest = min(
         sources, key=lambda fact: (stages[fact.id] != "stale", fact.confidence)
     )
-    known = Eligibility(
-        weakest.confidence, stages[weakest.id], weakest.importance, "consolidation"
-    )
-    proposal = propose("link_graph", known, view.policy.actions)
+    proposal = proposal_on(view, "link_graph", weakest, stages[weakest.id])
     if proposal.ruling != "allow":
         why = f"it may not support a bridge: {proposal.why}"
         return [Finding(weakest.id, weakest.path, why, proposal)]

@@ -6,14 +6,17 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
-from engram.core import decide, trust
+from engram.core import actions, decide, trust
+from engram.core.actions import Eligibility
 from engram.core.records import HIGH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from engram.core.actions import Action, Proposal
     from engram.core.decide import Known
+    from engram.core.records import Fact
     from engram.maintenance.passes.view import MemoryState, PassView
 
 _UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
@@ -142,6 +145,14 @@ def pairs(
 def _age_key(one: MemoryState) -> tuple[float, str]:
     at = one.fact.valid_from or one.fact.created
     return (at.timestamp() if at else 0.0, one.fact.id)
+
+
+def proposal_on(
+    view: PassView, action: Action, fact: Fact, stage: str = "candidate"
+) -> Proposal:
+    """Return whether the rules allow an action on a memory of this stage (`C22`)."""
+    known = Eligibility(fact.confidence, stage, fact.importance, "consolidation")
+    return actions.propose(action, known, view.policy.actions)
 
 
 def digest_of(*texts: str) -> str:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from engram.core import actions, entities, lifecycle, todos, trust
 from engram.core import drift as drifting
-from engram.core.actions import Eligibility
 from engram.core.categories import category_of
 from engram.core.forgetting import Utterance
 from engram.core.records import Edit, Fact, Usage
@@ -35,6 +34,7 @@ from engram.maintenance.passes.groups import (
     digest_of,
     idle_days,
     neighbours_of,
+    proposal_on,
     seeds,
 )
 from engram.maintenance.passes.lifecycle import archive_move
@@ -190,10 +190,7 @@ def _is_removed(view: PassView, now: datetime, text: str) -> bool:
 def _refusal(view: PassView, facts: Sequence[Fact]) -> Finding | None:
     """Return why nothing may be concluded from these memories, or None (`C22`)."""
     weakest = min(facts, key=lambda fact: fact.confidence)
-    known = Eligibility(
-        weakest.confidence, "candidate", weakest.importance, "consolidation"
-    )
-    proposal = actions.propose("summarize_node", known, view.policy.actions)
+    proposal = proposal_on(view, "summarize_node", weakest)
     if proposal.ruling == "allow":
         return None
     why = f"it may not support a conclusion: {proposal.why}"

@@ -11,8 +11,7 @@ import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, get_args
 
-from engram.core import actions, decay, decide
-from engram.core.actions import Eligibility
+from engram.core import decay, decide
 from engram.core.decide import (
     JUDGED_THE_SAME,
     SAYS_THE_SAME,
@@ -31,6 +30,7 @@ from engram.maintenance.passes.groups import (
     link_list,
     neighbours_of,
     pairs,
+    proposal_on,
     seeds,
 )
 from engram.maintenance.passes.view import (
@@ -476,9 +476,7 @@ def _same(
     loser, winner = sorted((newer, older), key=rank)
     if belongs_to_user(loser):
         return []
-    ready = actions.propose(
-        "update_note", _known(winner, view.stage(winner, now)), view.policy.actions
-    )
+    ready = proposal_on(view, "update_note", winner.fact, view.stage(winner, now))
     if ready.ruling != "allow":
         why = f"it is judged the same as {loser.fact.path}, and both stay: {ready.why}"
         return [Finding(winner.fact.id, winner.fact.path, why, ready)]
@@ -508,15 +506,11 @@ def _contradicted(
     if sure < policy.insight.sure or older.foreign:
         return [case]
 
-    update = actions.propose(
-        "update_note", _known(newer, stage="candidate"), policy.actions
-    )
+    update = proposal_on(view, "update_note", new)
     if update.ruling != "allow":
         why = f"it contradicts {old.path} and has to wait: {update.why}"
         return [Finding(new.id, new.path, why, update)]
-    discard = actions.propose(
-        "discard", _known(older, view.stage(older, now)), policy.actions
-    )
+    discard = proposal_on(view, "discard", old, view.stage(older, now))
     if discard.ruling != "allow":
         why = f"{new.path} contradicts it, and a user is asked: {discard.why}"
         return [case, Finding(old.id, old.path, why, discard)]
@@ -566,10 +560,6 @@ def _effect(
         why = f"it replaces {old.path}"
         steps.insert(0, Edit(new.path, new.sha, links, why))
     return [ChangeGroup(tuple(steps))]
-
-
-def _known(one: MemoryState, stage: str) -> Eligibility:
-    return Eligibility(one.fact.confidence, stage, one.fact.importance, "consolidation")
 
 
 def _local(when: datetime, zone: tzinfo) -> str:
