@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core import ranking, trust
+from engram.core.language.equal_statements import are_equal
 from engram.core.language.retraction import (
     codes,
     named_codes,
@@ -375,7 +376,10 @@ class Retraction:
     def _named(
         self, request: _Request
     ) -> tuple[list[tuple[FiledTurn, str]], list[Fact]]:
-        """Return the sentences and the facts that contain all words of the object."""
+        """Return the sentences and the facts that the object of a request means.
+
+        They are those that state it, or else those that contain all of its words.
+        """
         wish, persona = request.wish, request.turn.turn.persona
         words = f"{wish.named} {frame_words(wish.named)}"
         question = ranking.parse_question(words, request.turn.turn.occurred_at)
@@ -389,25 +393,28 @@ class Retraction:
             for hit in self.index.lexical.search(question, where, POOL).hits
         ]
         units = self.index.units(keys).values()
-        wanted = named_codes(wish, request.sentence)
         passages = [
             (unit, text)
             for unit in units
             if isinstance(unit, FiledTurn) and _order(unit) < _order(request.turn)
-            for *_, text in _sentences(unit)
-            if names(wish, text)
-            and wanted <= codes(text)
-            and not is_question(text)
-            and not withdrawals(text)
+            for text in sentences_of(unit)
+            if _states(text)
         ]
-        facts = [
-            unit
-            for unit in units
-            if isinstance(unit, Fact)
-            and names(wish, unit.text)
-            and wanted <= codes(unit.text)
-        ]
-        return passages, facts
+        facts = [unit for unit in units if isinstance(unit, Fact)]
+        wanted = named_codes(wish, request.sentence)
+
+        def is_equal(text: str) -> bool:
+            return are_equal(wish.named, text)
+
+        def is_named(text: str) -> bool:
+            return names(wish, text) and wanted <= codes(text)
+
+        texts = [text for _, text in passages] + [fact.text for fact in facts]
+        is_meant = is_equal if any(map(is_equal, texts)) else is_named
+        return (
+            [one for one in passages if is_meant(one[1])],
+            [fact for fact in facts if is_meant(fact.text)],
+        )
 
     def _only_user_may_end(self, fact: Fact) -> bool:
         """Return whether a user wrote or edited the note of a fact."""
