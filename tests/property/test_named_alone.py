@@ -47,10 +47,10 @@ def the_user(statement):
 
 def told(simulation, statements, how):
     """Each statement is kept by the user, and said in one turn and repeated; for an edit
-    each is only said, in a turn of its own.
+    or a deletion each is only said, in a turn of its own.
     """
     ids = {}
-    for number, text in enumerate(statements if how != "edit" else ()):
+    for number, text in enumerate(() if how in {"edit", "delete"} else statements):
         ids[text] = simulation.call("remember", text=text)["id"]
         simulation.advance(simulation.now + timedelta(minutes=1 + number))
     said = [" ".join(statements)] if ids else statements
@@ -69,15 +69,18 @@ def told(simulation, statements, how):
 
 
 def hidden(simulation, named, memory, how):
-    """The named statement goes: by its id, by a wish in a chat, or by an edit."""
+    """The named statement goes: by its id, a wish in a chat, an edit or a deletion."""
     if how == "forget":
         simulation.call("forget", id=memory)
     elif how == "purge":
         simulation._memory.call("purge", {"ids": [memory], "yes": True}, "owner")
+    elif how == "delete":
+        simulation.call("withdraw", id="m0", session="talk")
     else:
         turn = {"role": "user", "text": f"Please forget that {named}", "session": "x"}
         if how == "edit":
-            turn |= {"text": "The weather is fine.", "session": "talk", "id": "m0"}
+            text = f"{named.rpartition(' ')[0]} something."
+            turn |= {"text": text, "session": "talk", "id": "m0"}
         simulation.call("observe", turns=[turn])
         simulation.call("flush")
 
@@ -96,7 +99,7 @@ def handed_out(simulation, query):
 # row: X8
 # row: X12
 @examples(300, 16)
-@given(VAULTS, st.sampled_from(["forget", "purge", "wish", "edit"]))
+@given(VAULTS, st.sampled_from(["forget", "purge", "wish", "edit", "delete"]))
 def test_only_the_named_statement_goes(statements, how):
     """Every other memory stays as it is and is recalled; no sentence states the named
     one.

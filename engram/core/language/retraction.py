@@ -117,6 +117,8 @@ def _of_sentence(text: str, start: int, end: int) -> Withdrawal | None:
                 return Withdrawal(start, end, cut, after, forms.code, untrue=untrue)
             if forms.that.fullmatch(bare):
                 return Withdrawal(start, end, cut, after, forms.code)
+            if sentence[first:last].rstrip().endswith((":", "：")):
+                continue  # "Forget that my code: 7781" names the code
             if found := forms.object(bare, is_polite=is_polite):
                 named, unsure = found
                 after = start if unsure else end
