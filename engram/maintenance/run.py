@@ -462,7 +462,7 @@ class Maintenance:
         forgetting = Forgetting(self.note_writer)
         for fact in facts:
             forgetting.restore(fact.id, now, why)
-        forgetting.bring_back(facts, now)
+        forgetting.unbury(facts, now, always=True)
         rows = []
         for write in writes:
             named = frontmatter.read(write.raw).keys.get("superseded_by")

@@ -252,7 +252,7 @@ class MemoryOperations:
             if fact.status == "forgotten":
                 self.entity_removal.tidy(now)
             if status and fact.status in ENDED:
-                self.forgetting.bring_back([fact], now)
+                self.forgetting.unbury([fact], now, always=True)
             if status:
                 self.usage_tracker.record_evidence(fact.id, now)
         return {

@@ -169,11 +169,8 @@ class PurgePlanner:
         for turn, texts in hidden.cut.values():
             self._cut_turn(plan, turn, texts)
         keys = set(plan.turns)
-        plan.kept = [
-            one
-            for one in (self.index.catalog.facts(*keys) if keys else ())
-            if one.id not in facts and {one.source, *one.also} & keys
-        ]
+        sharing = self.forgetting.sharing(keys, without="")
+        plan.kept = [one for one in sharing if one.id not in facts]
         plan.similar = self.forgetting.similar(
             [one.text for one in plan.facts],
             self.clock(),

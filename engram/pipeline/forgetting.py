@@ -451,28 +451,22 @@ class Forgetting:
             ]
         )
 
-    def unbury(self, facts: Iterable[Fact], now: datetime) -> None:
-        """Lift the tombstones on the texts of these facts and on their turns."""
+    def unbury(
+        self, facts: Iterable[Fact], now: datetime, *, always: bool = False
+    ) -> None:
+        """Lift the tombstones on the texts of these facts and on their turns.
+
+        With `always` it is recorded that ended facts are true again, also without a
+        tombstone (rows X6, X8).
+        """
         keys = self.index.tombstones.keys
         rows = [
             {**tombstone(fact, now, USER_DECIDED, turn=fact.source), "restored": True}
             for fact in facts
-            if {content_hash(fact.text), fact.source} & keys
+            if always or {content_hash(fact.text), fact.source} & keys
         ]
         if rows:
             self.index.tombstones.add(rows)
-
-    def bring_back(self, facts: Iterable[Fact], now: datetime) -> None:
-        """Record that ended facts are true again, also those that others replaced.
-
-        A corrected statement may be filed again (rows X6, X8).
-        """
-        rows = []
-        for fact in facts:
-            turn = fact.source if fact.source in self.index.tombstones.keys else None
-            row = tombstone(fact, now, USER_DECIDED, turn=turn)
-            rows.append(row | {"restored": True})
-        self.index.tombstones.add(rows)
 
     # -- show again --------------------------------------------------------------------
 

@@ -135,21 +135,13 @@ class Retraction:
         found = withdrawals(turn.turn.text)
         if not found or self._in_play(turn):
             return []
-        requests = []
-        for wish in found:
-            sentence = next(
-                (
-                    text
-                    for start, end, text in _sentences(turn)
-                    if start <= wish.start < end
-                ),
-                "",
-            )
-            # An imported old chat does not refer to facts that are known today.
-            foreign = wish.named and trust.source_class(turn.turn) != "user"
-            if sentence and not foreign:
-                requests.append(_Request(turn, wish, sentence))
-        return requests
+        # An imported old chat does not refer to facts that are known today.
+        is_own = trust.source_class(turn.turn) == "user"
+        return [
+            _Request(turn, wish, turn.turn.text[wish.start : wish.end])
+            for wish in found
+            if is_own or not wish.named
+        ]
 
     def _in_play(self, turn: FiledTurn) -> bool:
         """Return whether the turn is part of a game or a role play."""
@@ -308,7 +300,7 @@ class Retraction:
             (one, text)
             for one in self.turns_before(turn, {"user"})[-self.policy.turns :]
             if one.turn.speaker == turn.turn.speaker
-            for *_, text in _sentences(one)
+            for text in sentences_of(one)
         ]
         for one, text in reversed([*earlier, *own]):
             if _states(text):
@@ -348,7 +340,7 @@ class Retraction:
             (one, text)
             for one in self.turns_before(turn, {"assistant"})
             if _order(one) > first
-            for *_, text in _sentences(one)
+            for text in sentences_of(one)
             if words & content(text)
         ]
 

@@ -565,10 +565,6 @@ def test_deleting_a_doubtful_memory_is_a_wish_to_forget_it(memory, say):
     ]
 
 
-def test_without_tombstones_a_text_is_itself():
-    assert TombstoneSet().visible(TOLD, Utterance()) is TOLD
-
-
 def test_rows_of_another_form_and_torn_ones_are_passed_over():
     known = read_tombstones(
         [

@@ -16,7 +16,6 @@ I made that up.
 Scratch that.
 never mind, I misspoke
 Forget that.
-Forget what I just said.
 Please forget that I said that.
 Don't remember that.
 Can you forget what I just told you?
@@ -56,9 +55,7 @@ I was joking with Tom at work.
 We were just joking around all evening.
 The film about the castle was a joke.
 I told a lie when I was ten.
-I made it home.
 I lied to my boss about it.
-I made up with Paul.
 He said "just kidding" and left.
 Never mind.
 Forget it.

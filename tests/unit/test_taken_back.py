@@ -75,16 +75,6 @@ def test_in_one_batch_it_is_not_even_written(memory, say):
 
 
 # row: A26
-@pytest.mark.parametrize("extractor", ["test/1"])
-def test_it_does_not_depend_on_the_extractor(memory, clock, extractor):
-    held_back(memory)
-    tell(memory, "Anna owns a tiger.", session="talk")
-    clock.advance(minutes=2)
-    tell(memory, "The user was joking.", turn="Just kidding!", session="talk")
-    assert texts(memory) == []
-
-
-# row: A26
 def test_what_a_joke_had_replaced_is_true_again(memory, say):
     say("I live in Leeds.")
     say("I moved to Paris.")
