@@ -17,7 +17,7 @@ from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
 from engram.maintenance.report import Action, Report, RunInterruptedError
 from engram.maintenance.schedule import CADENCES
-from engram.pipeline.run_log import RUNS
+from engram.vault.runs import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

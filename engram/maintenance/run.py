@@ -18,18 +18,17 @@ from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.maintenance.apply import RunWriter
 from engram.maintenance.forecast import forecast
 from engram.maintenance.holds import Holds, PlanWithHolds, path_of
-from engram.maintenance.overlay import PlannedWrite
 from engram.maintenance.passes import lifecycle
 from engram.maintenance.plan import RunPlan
 from engram.maintenance.report import Action, Progress, Report
 from engram.maintenance.schedule import cadence_of, passes_of
 from engram.maintenance.snapshot import Snapshot
 from engram.pipeline.forgetting import Forgetting
-from engram.pipeline.run_log import DECISION, FILING
 from engram.pipeline.turn_edits import TurnEdits
 from engram.pipeline.write import action_row, reversed_row
 from engram.vault import frontmatter, reviews
-from engram.vault import undo as vault_undo
+from engram.vault.changes import plan_undo
+from engram.vault.runs import DECISION, FILING, UNDO
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
+    from engram.vault.changes import RecordedRun, Write
     from engram.vault.git import Git
 
 
@@ -98,8 +98,7 @@ class Maintenance:
         )
         self.holds = Holds(self.vault, settings.zone, ask=settings.holds == "ask")
         self.history_bytes = settings.policy.consolidation.history_bytes
-        self.run_log = note_writer.runs
-        self.history = self.run_log.history
+        self.history = note_writer.runs
         self.run_writer = RunWriter(
             note_writer,
             entity_writer,
@@ -266,7 +265,7 @@ class Maintenance:
         plan = planned.plan
         writes = plan.writes(self.edges, self.history_bytes)
         failures |= plan.failures
-        run = self.run_log.new_id(now, name)
+        run = self.history.new_id(now, name)
         if not dry_run:
             failures |= self.run_writer.apply(
                 run, name, now, writes, plan.actions, failures
@@ -352,33 +351,26 @@ class Maintenance:
         archives it again. Raises NotFoundError, ConflictError.
         """
         now, recorded = self.clock(), self._recorded_run(run_id)
-        undone = recorded.cadence.removeprefix(f"{vault_undo.UNDO} ")
+        undone = recorded.cadence.removeprefix(f"{UNDO} ")
         if undone != recorded.cadence and self._recorded_run(undone).hidden:
             raise ConflictError(
                 "this undo showed again what was forgotten",
                 where=recorded.run,
                 fix="Use `engram forget` again.",
             )
-        plan = vault_undo.plan_undo(self.vault, recorded)
-        run = self.run_log.new_id(now, "undo")
-        writes = [
-            PlannedWrite(_id_in(new or raw), step, raw, new)
-            for step, new in plan.steps
-            for raw in [plan.replaced.get(step.was, b"")]
-        ]
+        writes, stays = plan_undo(self.vault, recorded)
+        run = self.history.new_id(now, UNDO)
         why = f"a user undid run {recorded.run}"
         actions = [
-            Action("undo", write.key, write.step.before, write.step.after, why)
+            Action("undo", write.key, write.before, write.after, why)
             for write in writes
         ]
         actions += [Action("restore", key, key, key, why) for key in recorded.hidden]
         actions += [Action("withdraw", key, key, key, why) for key in recorded.told]
         failures: dict[str, str] = {}
         if actions and not dry_run:
-            steps = [write.step for write in writes]
-            undone = f"{vault_undo.UNDO} {recorded.run}"
-            self.history.record(run, steps, plan.replaced, undone)
-            failures |= self.run_writer.put(writes)
+            self.history.record(run, writes, f"{UNDO} {recorded.run}")
+            failures |= self.run_writer.put(writes, {})
             is_filing = recorded.cadence == FILING
             self._log_undo(run, now, writes, actions, failures, recorded.cadence)
             if recorded.cadence == DECISION:
@@ -387,7 +379,6 @@ class Maintenance:
                 self._settle_filing(now, writes, why)
                 failures |= self.run("nightly", only="merge").failures
             failures |= self.run_writer.record(run, "undo", now, actions, failures)
-            self.history.mark_finished(run)
             failures |= self.run_writer.commit(run, f"undo {recorded.run}", writes)
         return Report(
             run=run if actions else "",
@@ -395,7 +386,7 @@ class Maintenance:
             started=now,
             ended=self.clock(),
             actions=tuple(actions),
-            deferred=plan.stays,
+            deferred=stays,
             failures=failures,
             dry_run=dry_run,
         )
@@ -404,7 +395,7 @@ class Maintenance:
         self,
         run: str,
         now: datetime,
-        writes: Sequence[PlannedWrite],
+        writes: Sequence[Write],
         actions: Sequence[Action],
         failures: Mapping[str, str],
         cadence: str,
@@ -439,7 +430,7 @@ class Maintenance:
 
     def _settle_decision(
         self,
-        recorded: vault_undo.RecordedRun,
+        recorded: RecordedRun,
         memories: Sequence[str],
         now: datetime,
         why: str,
@@ -452,9 +443,7 @@ class Maintenance:
         turns = [unit for unit in units if isinstance(unit, FiledTurn)]
         edits.withdraw(turns, now, why)
 
-    def _settle_filing(
-        self, now: datetime, writes: Sequence[PlannedWrite], why: str
-    ) -> None:
+    def _settle_filing(self, now: datetime, writes: Sequence[Write], why: str) -> None:
         """Prevent new ends of the memories that the undo of a filing restored."""
         catalog = self.index.catalog
         restored = filter(None, map(catalog.fact, (one.key for one in writes)))
@@ -471,7 +460,7 @@ class Maintenance:
                 rows.append(action_row(now, "decide", pair, why))
         self.note_writer.log_actions(rows)
 
-    def _recorded_run(self, run_id: str) -> vault_undo.RecordedRun:
+    def _recorded_run(self, run_id: str) -> RecordedRun:
         try:
             return self.history.load(self.history.find(run_id))
         except NotFoundError:
@@ -487,13 +476,7 @@ class Maintenance:
         return forecast(self.snapshot.view(now), now, days, points)
 
 
-def _id_in(raw: bytes) -> str:
-    """Return the id of the memory in a note, or '' for any other file."""
-    name = frontmatter.read(raw).keys.get("id")
-    return name if isinstance(name, str) else ""
-
-
-def _is_active_again(write: PlannedWrite) -> bool:
+def _is_active_again(write: Write) -> bool:
     """Return whether an undo restores an ended or weakened memory."""
     was, now = frontmatter.read(write.raw).keys, frontmatter.read(write.new).keys
     return was.get("superseded_by") != now.get("superseded_by") or (
@@ -501,10 +484,10 @@ def _is_active_again(write: PlannedWrite) -> bool:
     )
 
 
-def _is_restored(write: PlannedWrite) -> bool:
+def _is_restored(write: Write) -> bool:
     """Return whether an undo restores a memory or removes its successor."""
-    if not write.step.after or write.step.before != write.step.after:
-        return bool(write.step.after)
+    if not write.after or write.before != write.after:
+        return bool(write.after)
     was, now = frontmatter.read(write.raw).keys, frontmatter.read(write.new).keys
     keys = ("status", "supersedes", "superseded_by")
     return any(was.get(key) != now.get(key) for key in keys)

@@ -12,11 +12,11 @@ from engram.index.conversations import SessionReader
 from engram.llm.answers import AnswerCache
 from engram.maintenance.passes.view import FOREIGN, MemoryState, PassView, VaultReader
 from engram.pipeline.neighbours import NeighbourCache
-from engram.pipeline.run_log import RUNS
 from engram.vault import disk as vault_disk
 from engram.vault import frontmatter
 from engram.vault.blocks import page_from
 from engram.vault.paths import is_text
+from engram.vault.runs import RUNS
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from engram.core import decide, todos
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.records import Create, Edit, Fact
 from engram.core.text import content_hash
+from engram.errors import ConflictError
 from engram.pipeline.forgetting import tombstone
-from engram.vault import facts, reviews
+from engram.vault import changes, facts, frontmatter, reviews
 from engram.vault.formats import time_text
 from engram.vault.frontmatter import NOT_UTF_8, UNREADABLE_KEYS
 
@@ -36,6 +37,7 @@ UNEDITABLE = UNREADABLE_KEYS | {NOT_UTF_8}
 """Problems of a note that prevent an edit."""
 
 ENDED = {"invalidate": "invalidated", "supersede": "superseded"}
+END_KEYS = frozenset({"superseded_by", "end_reason", "valid_until"})
 
 
 class WritePlan:
@@ -396,8 +398,29 @@ class WritePlan:
         ]
         return [*edits, *self._cases.values()]
 
+    def ends(self) -> list[changes.Write]:
+        """Return the writes by which the undo of a filing gives back what ended.
+
+        A new note stays, as if it had replaced no fact. The list is empty if no fact
+        ends, or if a note has changed since it was planned, so that its write will be
+        refused.
+        """
+        edits = [change for change in self.updates if change.path in self.contradicted]
+        try:
+            writes = changes.plan(
+                self.note_writer.vault,
+                [change for change in edits if isinstance(change, Edit)],
+            )
+        except ConflictError:
+            return []
+        for note in self.notes:
+            if raw := _as_before(note, self.contradicted):
+                new = frontmatter.emit(note.keys, note.body)
+                writes.append(changes.Write(note.path, note.path, raw, new))
+        return writes
+
     @property
-    def notes(self) -> list[Change]:
+    def notes(self) -> list[Create]:
         """The notes of the new facts."""
         zone = self.settings.zone
         return [
@@ -416,3 +439,20 @@ def _tags_with_request(old: Fact, new: Fact) -> tuple[str, ...]:
     if REMEMBER_TAG in new.tags and REMEMBER_TAG not in old.tags:
         return (*old.tags, REMEMBER_TAG)
     return old.tags
+
+
+def _as_before(note: Create, contradicted: Mapping[str, str]) -> bytes:
+    """Return the bytes that a new note would have if it replaced no fact.
+
+    `contradicted` has the ids of the facts that the plan ends, by path. Returns b'' for
+    a note without any relation to them.
+    """
+    keys = dict(note.keys)
+    named = keys.pop("supersedes", None)
+    if isinstance(named, list):
+        remaining = [name for name in named if name not in contradicted.values()]
+        keys |= {"supersedes": remaining} if remaining else {}
+    if note.path in contradicted and keys.get("status") in ENDED.values():
+        keys = {name: value for name, value in keys.items() if name not in END_KEYS}
+        keys["status"] = "active"
+    return frontmatter.emit(keys, note.body) if keys != note.keys else b""

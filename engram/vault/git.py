@@ -29,7 +29,7 @@ from engram.core import jsonl
 from engram.core.policy import FilePolicy
 from engram.errors import EngramError, NotFoundError, StorageError
 from engram.vault import disk
-from engram.vault.undo import FileStep, RecordedRun
+from engram.vault.changes import FileStep, RecordedRun
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
