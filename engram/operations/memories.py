@@ -25,10 +25,10 @@ from engram.operations.signature import AnyId, Id, operation
 from engram.pipeline.forgetting import USER_DECIDED
 from engram.pipeline.write import KNOWN, action_row
 from engram.recall.topics import ENDED
+from engram.vault import facts
 from engram.vault.formats import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from engram.operations.notes import Keys, NoteEditor
@@ -77,10 +77,10 @@ class MemoryOperations:
         (Rows A8, C17.)
         """
         fact = self.editor.find(id)
-        keys: Keys = {"verification": "user_confirmed"}
-        return self._verify(
-            fact, "confirm", keys | self.note_writer.confirmation_keys(fact)
-        )
+        confirmed = self.note_writer.confirmed(fact)
+        keys = facts.changed_keys(fact, confirmed, self.settings.zone)
+        keys["verification"] = "user_confirmed"
+        return self._verify(fact, "confirm", keys)
 
     @operation(Verified, writes=True, decides=True)
     def dispute(
@@ -95,9 +95,7 @@ class MemoryOperations:
         fact = self.editor.find(id)
         return self._verify(fact, "dispute", {"verification": "disputed"})
 
-    def _verify(
-        self, fact: Fact, action: str, keys: Mapping[str, object]
-    ) -> dict[str, Any]:
+    def _verify(self, fact: Fact, action: str, keys: Keys) -> dict[str, Any]:
         if fact.status == "review":
             raise ConflictError(
                 "the memory waits in review",

@@ -17,7 +17,7 @@ from engram.maintenance.forecast import CURVE_POINTS
 from engram.maintenance.passes.requested import merging, synthesizing, uniting
 from engram.operations.results import ComingChanges, LoggedRuns, RunReport
 from engram.operations.signature import Between, DryRun, operation
-from engram.pipeline.run_log import RUNS
+from engram.vault.runs import RUNS
 
 if TYPE_CHECKING:
     from engram.core.records import Entity

@@ -166,7 +166,7 @@ class ReviewQueue:
         also = decide.merge(equal, fact).also
         if also != equal.also:
             united = replace(equal, also=also)
-            keys["source"] = facts.fact_keys(united, self.settings.zone)["source"]
+            keys |= facts.changed_keys(equal, united, self.settings.zone)
         changes = [
             Edit(equal.path, equal.sha, keys, KNOWN),
             self._changes.supersede(fact, equal, KNOWN, now),

@@ -35,6 +35,7 @@ from engram.operations.signature import ANY_CALLER, TIME, Between, Id, Run, oper
 from engram.pipeline.forgetting import FORGOTTEN
 from engram.pipeline.imports import AGAIN
 from engram.pipeline.write import KNOWN, action_row, reversed_row
+from engram.vault.facts import changed_keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -204,7 +205,8 @@ class StatementOperations:
         return requests.moment(expires, zone, "expires", end=True, now=now, ahead=True)
 
     def _confirm(self, fact: Fact, now: datetime) -> None:
-        keys = self.note_writer.confirmation_keys(fact)
+        confirmed = self.note_writer.confirmed(fact)
+        keys = changed_keys(fact, confirmed, self.settings.zone)
         changes = [Edit(fact.path, fact.sha, keys, "confirmed")] if keys else []
         row = action_row(now, "confirm", fact.id, "same statement")
         self.note_writer.write(changes, [row])

@@ -17,7 +17,6 @@ from engram.core.text import content_hash
 from engram.errors import ConflictError
 from engram.pipeline.forgetting import tombstone
 from engram.vault import changes, facts, frontmatter, reviews
-from engram.vault.formats import time_text
 from engram.vault.frontmatter import NOT_UTF_8, UNREADABLE_KEYS
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class WritePlan:
         self.neighbours: dict[str, Sequence[Known]] = {}
         self._new: dict[str, tuple[Fact, str, str]] = {}
         self._changed: dict[str, Fact] = {}
-        self._keys: dict[str, dict[str, object]] = {}
+        self._known: dict[str, Fact] = {}
         self._bodies: dict[str, str] = {}
         self._reasons: dict[str, str] = {}
         self._cases: dict[str, Create] = {}
@@ -156,15 +155,11 @@ class WritePlan:
         that (law 1). Otherwise the file does not change.
         """
         before = self.latest(fact)
-        keys = self.note_writer.confirmation_keys(before)
-        after = replace(before, expires=None) if keys else before
-
-        tags = _tags_with_request(before, new) if new else before.tags
-        if tags != before.tags:
-            keys |= {"tags": list(tags)}
-            after = replace(after, tags=tags)
-        if keys:
-            self._patch(after, keys, "confirmed by a later extraction")
+        after = self.note_writer.confirmed(before)
+        if new:
+            after = replace(after, tags=_tags_with_request(before, new))
+        if after != before:
+            self._patch(before, after, "confirmed by a later extraction")
 
     def apply(self, effect: Effect, new: Fact, quotes: Mapping[str, str]) -> Fact:
         """Apply the effect of the statement `new` on a known fact; return `new` changed.
@@ -187,11 +182,8 @@ class WritePlan:
     def add_predecessor(self, successor: Fact, fact: Fact) -> None:
         """Make a known fact the successor of a new fact that was true before it."""
         ids = tuple(dict.fromkeys((*successor.supersedes, fact.id)))
-        self._patch(
-            replace(successor, supersedes=ids),
-            {"supersedes": list(ids)},
-            "an older state became known",
-        )
+        changed = replace(successor, supersedes=ids)
+        self._patch(successor, changed, "an older state became known")
 
     def _reinforce(self, effect: Effect, old: Fact, new: Fact) -> None:
         """Add confidence and evidence to a known fact (`A8`, `C17`).
@@ -213,17 +205,9 @@ class WritePlan:
                 importance=old.importance,
             )
 
-        before = facts.fact_keys(old, self.settings.zone)
-        after = facts.fact_keys(merged, self.settings.zone)
-        changed: dict[str, object] = {
-            key: after[key]
-            for key in ("confidence", "importance", "about", "tags", "source")
-            if key in after and after[key] != before.get(key)
-        }
-        if confirmation := self.note_writer.confirmation_keys(old):
-            changed |= confirmation
+        if self.note_writer.confirmed(old) != old:
             merged = replace(merged, expires=None)
-        self._patch(merged, changed, effect.why, body)
+        self._patch(old, merged, effect.why, body)
 
     def _rewritten_body(self, old: Fact, new: Fact) -> str | None:
         """Return the body of a known fact with the text of the new one.
@@ -242,29 +226,18 @@ class WritePlan:
 
         The notes of both facts link to each other; returns `new` with its link.
         """
-        zone = self.settings.zone
         successors = tuple(dict.fromkeys((*old.superseded_by, new.id)))
-        keys: dict[str, object] = {"superseded_by": list(successors)}
         changed = replace(old, superseded_by=successors)
         if effect.action == "weaken":
-            confidence = (
-                old.confidence if effect.confidence is None else effect.confidence
-            )
-            keys["confidence"] = float(confidence)
-            changed = replace(changed, confidence=confidence)
+            if effect.confidence is not None:
+                changed = replace(changed, confidence=effect.confidence)
         elif effect.until:
-            keys["valid_until"] = time_text(effect.until, zone)
             changed = replace(changed, valid_until=effect.until)
         else:
             moved = self._lift_scheduled(old, new)
             new = replace(new, supersedes=(*new.supersedes, *moved))
             until = new.valid_from or new.created or self.now
             status = ENDED[effect.action]
-            keys |= {
-                "status": status,
-                "end_reason": effect.why,
-                "valid_until": time_text(until, zone),
-            }
             changed = replace(
                 changed, status=status, end_reason=effect.why, valid_until=until
             )
@@ -275,33 +248,29 @@ class WritePlan:
         digest = content_hash(old.text)
         if effect.add_tombstone and not self.has_tombstone(digest):
             self.tombstones.append(tombstone(old, self.now, effect.why))
-        self._patch(changed, keys, effect.why)
+        self._patch(old, changed, effect.why)
         return replace(new, supersedes=tuple(dict.fromkeys((*new.supersedes, old.id))))
 
     def settle(self, effect: Effect, at: datetime) -> None:
         """Settle an open promise. It can still be found, as kept or cancelled (`E16`)."""
-        done = time_text(at, self.settings.zone)
         old = self.latest(effect.fact)
         if effect.settled == todos.EXPIRED:
             self._lift_scheduled(old)
-        keys = todos.settled_keys(old, effect.settled, done, effect.why)
-        tags = tuple(keys["tags"]) if isinstance(keys["tags"], list) else old.tags
+        tags = todos.settled_tags(old, effect.settled)
         changed = replace(old, tags=tags, done=at, end_reason=effect.why)
-        self._patch(changed, keys, effect.why)
+        self._patch(old, changed, effect.why)
 
     def end(self, effect: Effect, said_at: datetime) -> None:
         """End a known fact that has no successor, now or on a later day (`A10`)."""
         old = self.latest(effect.fact)
         until = effect.until or said_at
-        keys: dict[str, object] = {"valid_until": time_text(until, self.settings.zone)}
         changed = replace(old, valid_until=until)
         if not effect.until:
             self._lift_scheduled(old)
-            keys |= {"status": "invalidated", "end_reason": effect.why}
             changed = replace(changed, status="invalidated", end_reason=effect.why)
         self.ended += 1
         self._note_contradiction(old, "ended", effect.why)
-        self._patch(changed, keys, effect.why)
+        self._patch(old, changed, effect.why)
 
     def _lift_scheduled(self, plan: Fact, later: Fact | None = None) -> tuple[str, ...]:
         """Cancel the ends that a plan announced, which is over before its day.
@@ -315,12 +284,7 @@ class WritePlan:
             if not decide.is_scheduled(old) or not day or day <= self.now:
                 continue
             changed = decide.rescheduled(old, plan, later)
-            until = changed.valid_until
-            keys: dict[str, object] = {
-                "superseded_by": list(changed.superseded_by) or None,
-                "valid_until": time_text(until, self.settings.zone) if until else None,
-            }
-            self._patch(changed, keys, "the plan that would end it changed")
+            self._patch(old, changed, "the plan that would end it changed")
             lifted.append(old.id)
         return tuple(lifted)
 
@@ -343,14 +307,13 @@ class WritePlan:
         if not self.note_writer.index.scanner.exists(case.path):
             self._cases.setdefault(case.path, case)
 
-    def _patch(
-        self, fact: Fact, keys: Mapping[str, object], why: str, body: str | None = None
-    ) -> None:
+    def _patch(self, old: Fact, fact: Fact, why: str, body: str | None = None) -> None:
+        """Plan that `old`, a new or known fact as planned so far, becomes `fact`."""
         if fact.id in self._new:
             self._new[fact.id] = (fact, *self._new[fact.id][1:])
             return
+        self._known.setdefault(fact.id, old)
         self._changed[fact.id] = fact
-        self._keys.setdefault(fact.id, {}).update(keys)
         self._reasons[fact.id] = why
         if body is not None:
             self._bodies[fact.id] = body
@@ -369,7 +332,6 @@ class WritePlan:
 
     def _leave_out(self, fact: Fact) -> None:
         del self._changed[fact.id]
-        self._keys.pop(fact.id, None)
         self._bodies.pop(fact.id, None)
         self.contradicted.pop(fact.path, None)
         self.rows = [row for row in self.rows if row["memory"] != fact.id]
@@ -378,24 +340,24 @@ class WritePlan:
     @property
     def confidence_changes(self) -> list[str]:
         """The ids of known facts whose confidence changes."""
-        return [fact_id for fact_id, keys in self._keys.items() if "confidence" in keys]
+        return [
+            fact.id
+            for fact in self._changed.values()
+            if fact.confidence != self._known[fact.id].confidence
+        ]
 
     # -- the result --------------------------------------------------------------------
 
     @property
     def updates(self) -> list[Change]:
         """The edits of known facts, and the notes with questions to the user."""
-        edits = [
-            Edit(
-                fact.path,
-                fact.sha,
-                self._keys[fact.id],
-                self._reasons[fact.id],
-                self._bodies.get(fact.id),
-            )
-            for fact in self._changed.values()
-            if self._keys[fact.id] or fact.id in self._bodies
-        ]
+        edits: list[Change] = []
+        for fact in self._changed.values():
+            known, body = self._known[fact.id], self._bodies.get(fact.id)
+            keys = facts.changed_keys(known, fact, self.settings.zone)
+            if keys or body is not None:
+                why = self._reasons[fact.id]
+                edits.append(Edit(known.path, known.sha, keys, why, body))
         return [*edits, *self._cases.values()]
 
     def ends(self) -> list[changes.Write]:

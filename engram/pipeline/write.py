@@ -393,15 +393,12 @@ class NoteWriter:
         """Return the body of a note."""
         return frontmatter.read(self.vault.read(path), self.settings.policy.files).body
 
-    def confirmation_keys(self, fact: Fact) -> dict[str, object]:
-        """Return the front-matter keys that change when a fact is confirmed (`C17`).
-
-        A speculation loses its expiry.
-        """
+    def confirmed(self, fact: Fact) -> Fact:
+        """Return a fact that was stated again: a speculation has no expiry (`C17`)."""
         tier = tier_of(fact.confidence, self.settings.policy.extraction)
         if fact.expires and not fact.pinned and tier == "speculative":
-            return {"expires": None}
-        return {}
+            return replace(fact, expires=None)
+        return fact
 
 
 def empty_trash(

@@ -202,6 +202,16 @@ def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
     }
 
 
+def changed_keys(old: Fact, new: Fact, zone: tzinfo) -> dict[str, object]:
+    """Return the front matter by which the note of `old` becomes that of `new`.
+
+    A key that `new` does not have is None.
+    """
+    before, after = fact_keys(old, zone), fact_keys(new, zone)
+    changed = {key: value for key, value in after.items() if before.get(key) != value}
+    return changed | dict.fromkeys(before.keys() - after.keys())
+
+
 def fact_body(text: str, source: str = "", asking: str = "") -> str:
     """Return the body of a new note: the inert statement, and its turn as an embed.
 

@@ -132,6 +132,13 @@ class Vault:
             fix="Try again when the editor is done.",
         )
 
+    def put(self, path: str, raw: bytes) -> None:
+        """Make `raw` the content of a file, which is created if it is missing."""
+        if self.exists(path):
+            self.rewrite(path, lambda _: raw)
+        else:
+            self.create(path, raw)
+
     def move(
         self,
         path: str,
@@ -311,15 +318,12 @@ class Vault:
         Returns whether it was written.
         """
         target = disk.safe_join(self.root, HASHES)
-        have = disk.read(target) if target.exists() else None
-        lines = (have or b"").decode(errors="replace").splitlines()
+        have = disk.read(target) if target.exists() else b""
+        lines = have.decode(errors="replace").splitlines()
         if lines[:1] == [HASHES_HEAD] and sorted(lines[1:]) == sorted(hashes):
             return False
         new = "\n".join([HASHES_HEAD, *sorted(hashes), ""]).encode()
-        if have is None:
-            self.create(HASHES, new)
-        else:
-            self.rewrite(HASHES, lambda _: new)
+        self.put(HASHES, new)
         return True
 
     @property
