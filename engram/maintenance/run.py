@@ -406,8 +406,7 @@ class Maintenance:
         which the user is asked again. `cadence` is that of the run.
         """
         is_filing = cadence == FILING
-        changed = _is_active_again if is_filing else _is_restored
-        restored = {write.key for write in writes if changed(write)}
+        restored = {write.key for write in writes if _is_restored(write)}
         restored = set() if cadence == DECISION else restored
         verb = "restore" if is_filing else "edit"
         rows: list[dict[str, object]] = []
@@ -476,18 +475,9 @@ class Maintenance:
         return forecast(self.snapshot.view(now), now, days, points)
 
 
-def _is_active_again(write: Write) -> bool:
-    """Return whether an undo restores an ended or weakened memory."""
-    was, now = frontmatter.read(write.raw).keys, frontmatter.read(write.new).keys
-    return was.get("superseded_by") != now.get("superseded_by") or (
-        was.get("status") != now.get("status")
-    )
-
-
 def _is_restored(write: Write) -> bool:
-    """Return whether an undo restores a memory or removes its successor."""
+    """Return whether an undo gives back a memory that was ended, moved or removed."""
     if not write.after or write.before != write.after:
         return bool(write.after)
     was, now = frontmatter.read(write.raw).keys, frontmatter.read(write.new).keys
-    keys = ("status", "supersedes", "superseded_by")
-    return any(was.get(key) != now.get(key) for key in keys)
+    return any(was.get(key) != now.get(key) for key in ("status", "superseded_by"))

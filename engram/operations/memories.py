@@ -6,6 +6,7 @@ request; each is a row of the action log (rows A26, C24, D7, D8, E16, X8).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import lifecycle, todos
@@ -14,7 +15,6 @@ from engram.core.records import (
     HIGH,
     SENSITIVITIES,
     UNKNOWN_PERSONA,
-    Edit,
     Fact,
     FiledTurn,
 )
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from engram.pipeline.usage import UsageTracker
 
 USER_ASKED = "the user asked"
+VERIFIED = {"user_confirmed": "confirm", "disputed": "dispute"}
+"""The action in the log by the verification that it gives a memory."""
 SET_STATUS = "a user set the status"
 LAYERS = {"up": lifecycle.promoted_layer, "down": lifecycle.demoted_layer}
 SETTLED = (todos.FULFILLED, todos.EXPIRED)
@@ -77,10 +79,7 @@ class MemoryOperations:
         (Rows A8, C17.)
         """
         fact = self.editor.find(id)
-        confirmed = self.note_writer.confirmed(fact)
-        keys = facts.changed_keys(fact, confirmed, self.settings.zone)
-        keys["verification"] = "user_confirmed"
-        return self._verify(fact, "confirm", keys)
+        return self._verify(self.note_writer.confirmed(fact), fact, "user_confirmed")
 
     @operation(Verified, writes=True, decides=True)
     def dispute(
@@ -93,18 +92,22 @@ class MemoryOperations:
         (Row C24.)
         """
         fact = self.editor.find(id)
-        return self._verify(fact, "dispute", {"verification": "disputed"})
+        return self._verify(fact, fact, "disputed")
 
-    def _verify(self, fact: Fact, action: str, keys: Keys) -> dict[str, Any]:
+    def _verify(self, new: Fact, fact: Fact, verification: str) -> dict[str, Any]:
+        """Write `new`, the memory `fact` as a user judges it."""
         if fact.status == "review":
             raise ConflictError(
                 "the memory waits in review",
                 where=fact.id,
                 fix="Decide it with `engram review`.",
             )
+        action = VERIFIED[verification]
         row = action_row(self.clock(), action, fact.id, USER_DECIDED)
-        self.note_writer.write([Edit(fact.path, fact.sha, keys, action)], [row])
-        return {"id": fact.id, "path": fact.path, "verification": keys["verification"]}
+        new = replace(new, verification=verification)
+        change = facts.change(fact, new, self.settings.zone, action)
+        self.note_writer.write([change], [row])
+        return {"id": fact.id, "path": fact.path, "verification": verification}
 
     @operation(Settled, "POST /v1/todos/{id}", writes=True, decides=True)
     def settle(

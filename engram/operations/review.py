@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import decide
-from engram.core.records import Edit
 from engram.errors import BadRequestError, ConflictError, EngramError
-from engram.operations.notes import NoteChanges, superseding_keys
+from engram.operations.notes import NoteChanges, superseding
 from engram.operations.results import Decided
 from engram.operations.signature import operation
 from engram.pipeline.forgetting import DROPPED, USER_DECIDED
@@ -162,13 +161,10 @@ class ReviewQueue:
         if equal is None:
             return None
         self.forgetting.unbury([fact], now)
-        keys = superseding_keys(equal, fact)
         also = decide.merge(equal, fact).also
-        if also != equal.also:
-            united = replace(equal, also=also)
-            keys |= facts.changed_keys(equal, united, self.settings.zone)
+        united = replace(superseding(equal, fact), also=also)
         changes = [
-            Edit(equal.path, equal.sha, keys, KNOWN),
+            facts.change(equal, united, self.settings.zone, KNOWN),
             self._changes.supersede(fact, equal, KNOWN, now),
         ]
         row = action_row(now, "supersede", fact.id, KNOWN) | {"met": equal.id} | BY_USER
@@ -185,7 +181,7 @@ class ReviewQueue:
         fact = self.merge_into_equal(fact, now) or fact
         self.forgetting.unbury([fact], now)
         row = action_row(now, "keep", fact.id, "kept in review") | BY_USER
-        self.note_writer.write([self._changes.activate(fact, {}, now)], [row])
+        self.note_writer.write([self._changes.activate(fact, fact, now)], [row])
 
     def _drop(self, case: ReviewCase, now: datetime) -> None:
         """Trash a doubtful memory; its tombstone covers its turn only with evidence."""
@@ -255,7 +251,7 @@ class ReviewQueue:
             for fact in case.memories
             if fact.status == "review"
         ]
-        changes = [self._changes.activate(fact, {}, now) for fact in waiting]
+        changes = [self._changes.activate(fact, fact, now) for fact in waiting]
         self.forgetting.unbury(waiting, now)
         return changes
 
@@ -268,8 +264,8 @@ class ReviewQueue:
         self.forgetting.unbury([winner], now)
         if decision == "older":
             self.forgetting.bury([loser], now, USER_DECIDED)
-        keys = superseding_keys(winner, loser)
-        changes = [self._changes.activate(winner, keys, now)]
+        successor = superseding(winner, loser)
+        changes = [self._changes.activate(winner, successor, now)]
         if loser.status != "forgotten":
             ended = decision == "newer"
             changes.append(

@@ -17,7 +17,7 @@ from engram.core.forgetting import Utterance
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.secrets import DOOR_CODE, redact
 from engram.core.language.states import states
-from engram.core.records import NO_PERSONA, REMEMBERED, UNKNOWN_PERSONA, Edit, Fact
+from engram.core.records import NO_PERSONA, REMEMBERED, UNKNOWN_PERSONA, Fact
 from engram.core.text import content_hash, ulid
 from engram.errors import (
     BadRequestError,
@@ -35,7 +35,7 @@ from engram.operations.signature import ANY_CALLER, TIME, Between, Id, Run, oper
 from engram.pipeline.forgetting import FORGOTTEN
 from engram.pipeline.imports import AGAIN
 from engram.pipeline.write import KNOWN, action_row, reversed_row
-from engram.vault.facts import changed_keys
+from engram.vault.facts import change
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -206,10 +206,9 @@ class StatementOperations:
 
     def _confirm(self, fact: Fact, now: datetime) -> None:
         confirmed = self.note_writer.confirmed(fact)
-        keys = changed_keys(fact, confirmed, self.settings.zone)
-        changes = [Edit(fact.path, fact.sha, keys, "confirmed")] if keys else []
         row = action_row(now, "confirm", fact.id, "same statement")
-        self.note_writer.write(changes, [row])
+        changes = [change(fact, confirmed, self.settings.zone, "confirmed")]
+        self.note_writer.write(changes if confirmed != fact else [], [row])
 
     def _show_again(self, run: str | None, source_id: str, now: datetime) -> bool:
         """Restore a memory that is imported again after an undo; return whether it was."""
@@ -368,10 +367,10 @@ class StatementOperations:
         new_id = equal.id if equal else successor.id
         if fact.status in CORRECTABLE:
             winner = self._winner(new_id) or successor
-            change = self._changes.supersede(fact, winner, CORRECTED, now)
+            ended = self._changes.supersede(fact, winner, CORRECTED, now)
             row = action_row(now, "correct", fact.id, CORRECTED) | {"met": new_id}
             wrong = reversed_row(now, "store", fact.id, CORRECTED)
-            self.note_writer.write([change], [row, wrong])
+            self.note_writer.write([ended], [row, wrong])
         return {"id": new_id, "corrects": fact.id, "text": text}
 
     def _winner(self, name: str) -> Fact | None:

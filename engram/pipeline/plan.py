@@ -7,12 +7,12 @@ later statement of the batch is compared with the result of an earlier one.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engram.core import decide, todos
 from engram.core.language.keep_requests import REMEMBER_TAG
-from engram.core.records import Create, Edit, Fact
+from engram.core.records import Create, Fact
 from engram.core.text import content_hash
 from engram.errors import ConflictError
 from engram.pipeline.forgetting import tombstone
@@ -37,6 +37,19 @@ UNEDITABLE = UNREADABLE_KEYS | {NOT_UTF_8}
 
 ENDED = {"invalidate": "invalidated", "supersede": "superseded"}
 END_KEYS = frozenset({"superseded_by", "end_reason", "valid_until"})
+
+
+@dataclass(slots=True)
+class _Planned:
+    """A fact as the plan leaves it, and why; `known` is the one in its note, if any.
+
+    `body` is the new body of that note, or the section of a new note that asks.
+    """
+
+    fact: Fact
+    why: str
+    known: Fact | None = None
+    body: str | None = None
 
 
 class WritePlan:
@@ -64,36 +77,31 @@ class WritePlan:
         self.contradicted: dict[str, str] = {}
         self.contradictions: list[str] = []
         self.neighbours: dict[str, Sequence[Known]] = {}
-        self._new: dict[str, tuple[Fact, str, str]] = {}
-        self._changed: dict[str, Fact] = {}
-        self._known: dict[str, Fact] = {}
-        self._bodies: dict[str, str] = {}
-        self._reasons: dict[str, str] = {}
+        self._facts: dict[str, _Planned] = {}
         self._cases: dict[str, Create] = {}
 
     # -- facts as the plan changes them ------------------------------------------------
 
     def latest(self, fact: Fact) -> Fact:
         """Return `fact` as changed by this plan."""
-        if fact.id in self._new:
-            return self._new[fact.id][0]
-        return self._changed.get(fact.id, fact)
+        planned = self._facts.get(fact.id)
+        return planned.fact if planned else fact
 
     def fact(self, fact_id: str) -> Fact | None:
         """Return the new or known fact with this id, as changed by this plan."""
-        if fact_id in self._new:
-            return self._new[fact_id][0]
-        known = self.note_writer.index.catalog.fact(fact_id)
-        return known and self.latest(known)
+        if planned := self._facts.get(fact_id):
+            return planned.fact
+        return self.note_writer.index.catalog.fact(fact_id)
 
     @property
     def new(self) -> tuple[Fact, ...]:
         """The facts that get a note."""
-        return tuple(fact for fact, *_ in self._new.values())
+        return tuple(one.fact for one in self._facts.values() if not one.known)
 
     def is_new(self, fact: Fact) -> bool:
         """Return whether the plan creates the note of this fact."""
-        return fact.id in self._new
+        planned = self._facts.get(fact.id)
+        return planned is not None and not planned.known
 
     def is_foreign(self, fact: Fact) -> bool:
         """Return whether the note of this fact was not created by engram."""
@@ -129,7 +137,9 @@ class WritePlan:
         """The questions of this plan, and its new facts that wait in review (`X9`)."""
         questions = [(str(note.keys["id"]), note.path) for note in self._cases.values()]
         in_review = [
-            (fact.id, fact.path) for fact, _, section in self._new.values() if section
+            (one.fact.id, one.fact.path)
+            for one in self._facts.values()
+            if one.body and not one.known
         ]
         return [*questions, *in_review]
 
@@ -146,7 +156,8 @@ class WritePlan:
         With `asking` the note has a section that asks the user whether to keep it. The
         exact words are those of its turn, which the note shows (`C9`).
         """
-        self._new[fact.id] = (fact, why, reviews.section(why, quote) if asking else "")
+        section = reviews.section(why, quote) if asking else ""
+        self._facts[fact.id] = _Planned(fact, why, body=section)
 
     def confirm(self, fact: Fact, new: Fact | None = None) -> None:
         """Remove the speculative expiry of a fact that was stated again (`C17`).
@@ -196,7 +207,7 @@ class WritePlan:
 
         rewrite = effect.action == "rewrite"
         body = self._rewritten_body(old, new) if rewrite else None
-        if body is None and not (rewrite and old.id in self._new):
+        if body is None and not (rewrite and self.is_new(old)):
             merged = replace(
                 merged,
                 text=old.text,
@@ -215,9 +226,10 @@ class WritePlan:
         Returns None if a user changed the statement in the body, or if the fact has no
         note yet.
         """
-        if old.id in self._new:
+        if self.is_new(old):
             return None
-        body = self._bodies.get(old.id) or self.note_writer.body(old.path)
+        planned = self._facts.get(old.id)
+        body = (planned and planned.body) or self.note_writer.body(old.path)
         day = (new.created or self.now).astimezone(self.settings.zone)
         return facts.with_statement(body, old.text, new.text, f"{day:%Y-%m-%d}")
 
@@ -290,7 +302,7 @@ class WritePlan:
 
     def _note_contradiction(self, old: Fact, done: str, why: str) -> None:
         """Record that a known fact is ended or weakened, for the run (`X6`)."""
-        if done == "ended" or old.id not in self._new:
+        if done == "ended" or not self.is_new(old):
             self.contradicted[old.path] = old.id
             by_rule = why == "corrected" or "(rule of " in why
             by = "rule" if by_rule else "a model"
@@ -309,41 +321,35 @@ class WritePlan:
 
     def _patch(self, old: Fact, fact: Fact, why: str, body: str | None = None) -> None:
         """Plan that `old`, a new or known fact as planned so far, becomes `fact`."""
-        if fact.id in self._new:
-            self._new[fact.id] = (fact, *self._new[fact.id][1:])
-            return
-        self._known.setdefault(fact.id, old)
-        self._changed[fact.id] = fact
-        self._reasons[fact.id] = why
-        if body is not None:
-            self._bodies[fact.id] = body
+        planned = self._facts.setdefault(fact.id, _Planned(old, why, old))
+        planned.fact = fact
+        if planned.known:
+            planned.why = why
+            planned.body = planned.body if body is None else body
 
     def leave_out_broken(self) -> None:
         """Leave out the changes of notes that the user has to repair first (`C11`).
 
         Otherwise the batch would wait as long as a note is broken.
         """
-        paths = [fact.path for fact in self._changed.values()]
+        known = [one.known for one in self._facts.values() if one.known]
+        paths = [fact.path for fact in known]
         problems = self.note_writer.index.catalog.problems_by_path(paths)
-        for fact in list(self._changed.values()):
+        for fact in known:
             codes = {problem.code for problem in problems.get(fact.path, ())}
             if codes & UNEDITABLE:
-                self._leave_out(fact)
-
-    def _leave_out(self, fact: Fact) -> None:
-        del self._changed[fact.id]
-        self._bodies.pop(fact.id, None)
-        self.contradicted.pop(fact.path, None)
-        self.rows = [row for row in self.rows if row["memory"] != fact.id]
-        self.refused["its note is broken"] += 1
+                del self._facts[fact.id]
+                self.contradicted.pop(fact.path, None)
+                self.rows = [row for row in self.rows if row["memory"] != fact.id]
+                self.refused["its note is broken"] += 1
 
     @property
     def confidence_changes(self) -> list[str]:
         """The ids of known facts whose confidence changes."""
         return [
-            fact.id
-            for fact in self._changed.values()
-            if fact.confidence != self._known[fact.id].confidence
+            one.known.id
+            for one in self._facts.values()
+            if one.known and one.known.confidence != one.fact.confidence
         ]
 
     # -- the result --------------------------------------------------------------------
@@ -351,14 +357,16 @@ class WritePlan:
     @property
     def updates(self) -> list[Change]:
         """The edits of known facts, and the notes with questions to the user."""
-        edits: list[Change] = []
-        for fact in self._changed.values():
-            known, body = self._known[fact.id], self._bodies.get(fact.id)
-            keys = facts.changed_keys(known, fact, self.settings.zone)
-            if keys or body is not None:
-                why = self._reasons[fact.id]
-                edits.append(Edit(known.path, known.sha, keys, why, body))
-        return [*edits, *self._cases.values()]
+        return [*self._edits(), *self._cases.values()]
+
+    def _edits(self) -> list[Change]:
+        zone = self.settings.zone
+        edits = [
+            facts.change(one.known, one.fact, zone, one.why, one.body)
+            for one in self._facts.values()
+            if one.known
+        ]
+        return [edit for edit in edits if edit.keys or edit.body is not None]
 
     def ends(self) -> list[changes.Write]:
         """Return the writes by which the undo of a filing gives back what ended.
@@ -367,12 +375,9 @@ class WritePlan:
         ends, or if a note has changed since it was planned, so that its write will be
         refused.
         """
-        edits = [change for change in self.updates if change.path in self.contradicted]
+        ended = [edit for edit in self._edits() if edit.path in self.contradicted]
         try:
-            writes = changes.plan(
-                self.note_writer.vault,
-                [change for change in edits if isinstance(change, Edit)],
-            )
+            writes = changes.plan(self.note_writer.vault, ended)
         except ConflictError:
             return []
         for note in self.notes:
@@ -385,15 +390,14 @@ class WritePlan:
     def notes(self) -> list[Create]:
         """The notes of the new facts."""
         zone = self.settings.zone
-        return [
-            Create(
-                fact.path,
-                facts.fact_keys(fact, zone),
-                facts.fact_body(fact.text, fact.source, section),
-                why,
-            )
-            for fact, why, section in self._new.values()
-        ]
+        notes = []
+        for one in self._facts.values():
+            if not one.known:
+                fact = one.fact
+                keys = facts.fact_keys(fact, zone)
+                body = facts.fact_body(fact.text, fact.source, one.body or "")
+                notes.append(Create(fact.path, keys, body, one.why))
+        return notes
 
 
 def _tags_with_request(old: Fact, new: Fact) -> tuple[str, ...]:
