@@ -683,7 +683,7 @@ class Forgetting:
         none, they are the sentences that support no other memory.
         """
         text = turn.turn.text
-        plain = [text[start:end] for start, end in sentences(text)]
+        plain = sentences_of(turn)
         for found in (
             [one for one in plain if are_equal(fact.text, one)]
             or [one for one in plain if any(quote in one for quote in quotes)],
