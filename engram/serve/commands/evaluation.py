@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from engram.serve.command_group import CliContext, tree
+from engram.serve.output import put
 
 
 @tree.command("eval")
@@ -71,7 +72,8 @@ def eval_(
     configuration. Prints the share of the evidence that recall finds, next to simpler
     retrievers. After Ctrl-C the same command continues.
     """  # noqa: D301
-    from engram.serve.evaluation.command import evaluate
+    from engram_eval import report
+    from engram_eval.command import evaluate
 
     def agree(words: str) -> bool:
         if yes or not sys.stdin.isatty():
@@ -89,4 +91,7 @@ def eval_(
         against=against,
         agree=agree,
     )
-    cli.show("eval", found)
+    if cli.as_json:
+        cli.show("eval", found)
+    else:
+        put("\n".join(report.lines(found)))
