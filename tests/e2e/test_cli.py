@@ -29,7 +29,7 @@ from engram.errors import (
 )
 from engram.operations.table import OPERATIONS
 from engram.serve import cli, commands, observe
-from engram.serve.command_group import OTHER_NAMES, tree
+from engram.serve.command_group import GROUPS, OTHER_NAMES, tree
 from engram.serve.output import fault_shown, shown
 from engram.serve.reference import cli_reference
 from tests.fakes.answers import COUNTS, RECALLED, FakeAnswers, serving, settings_in
@@ -382,10 +382,10 @@ def test_every_operation_has_a_command():
         "begin_import",
         "update",
         "decide",
-    } <= set(commands.tree.commands)
+    } <= set(tree.commands)
     wanted = "init daemon up down status observe import flush remember recall show why forget restore pin unpin reindex "
     wanted += "doctor stats policy config completion review correct confirm dispute"
-    assert set(wanted.split()) <= set(commands.tree.commands)
+    assert set(wanted.split()) <= set(tree.commands)
 
 
 @pytest.mark.parametrize(
@@ -645,6 +645,13 @@ def test_the_reference_names_every_command_and_option():
             if isinstance(param, click.Option):
                 assert param.opts[0] in page
     assert not re.search(r"/(home|root|tmp|work)/", page)
+
+
+def test_the_help_names_every_command_once_by_its_purpose(capsys):
+    named = " ".join(GROUPS.values()).split()
+    assert sorted(named) == sorted(tree.commands)
+    assert cli._run(["--help"]) == 0
+    assert set(named) <= set(capsys.readouterr().out.split())
 
 
 def test_the_version_is_that_of_the_package():
