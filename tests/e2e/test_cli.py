@@ -1093,6 +1093,3 @@ def test_help_is_cheap():
     ours = cpu_seconds([sys.executable, "-P", "-m", "engram", "--help"], env, runs=5)
     theirs = cpu_seconds([sys.executable, "-c", "import click"], env, runs=5)
     assert ours < 2.5 * theirs
-
-
-# row: E14

@@ -538,6 +538,3 @@ def test_not_found_is_told_for_what_the_operation_does_not_find(fresh):
     )
     assert status == 404
     assert answers.calls == [("show", {"id": "../../etc/passwd"})]
-
-
-# row: E14
