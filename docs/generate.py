@@ -11,7 +11,7 @@ from engram.config import Key, keys
 from engram.core.policy import Policy, rows
 from engram.operations import signature
 from engram.operations import table as operations
-from engram.serve.reference import cli_reference, help_text
+from engram.serve.reference import cli_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -191,7 +191,6 @@ PAGES = {
     "config.md": config_page,
     "policy.md": policy_page,
     "cli.md": cli_reference,
-    "../engram/serve/help.txt": help_text,
     "rows.md": rows_page,
 }
 

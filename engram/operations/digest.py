@@ -90,7 +90,7 @@ class Digest:
             if one.created
             and one.created >= begin
             and lifecycle.hidden_reason(one, now) is None
-            and self.index.visible(one) == one
+            and self._is_shown(one)
         ]
         some.sort(key=lambda one: (one.category, -one.importance, one.id))
         for one in some:
@@ -113,7 +113,7 @@ class Digest:
         for one in facts:
             over = one.valid_until or lifecycle.effective_expiry(one)
             ended = over is not None and begin <= over <= now
-            is_over = one.status in {*REPLACED, "archived"} or one.status == "active"
+            is_over = one.status in {*REPLACED, "archived", "active"}
             if ended and is_over and not one.superseded_by and self._is_shown(one):
                 yield self._row(one, over)
 

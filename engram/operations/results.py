@@ -363,7 +363,10 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
-    """A turn of a conversation; `key` is its id in the vault."""
+    """A turn of a conversation; `key` is its id in the vault.
+
+    `memories` rest on it; they are listed with a conversation alone.
+    """
 
     id: str
     key: str
@@ -380,6 +383,7 @@ class SaidTurn:
     said_by: str = ""
     provenance: str = ""
     trust: float = 1.0
+    memories: list[StatedText] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

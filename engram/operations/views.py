@@ -26,15 +26,15 @@ from engram.operations.signature import (
 from engram.recall import formatting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from engram.index.conversations import SessionReader
+    from engram.index.database import SessionFile
     from engram.operations.explain import Explainer
     from engram.operations.retrieval import Retriever
 
     Row = dict[str, Any]
-
-MOST_VERSIONS = 1000
 
 
 class Views:
@@ -80,14 +80,9 @@ class Views:
         )
         rows = [
             {
-                "id": stem_of(one.path),
-                "session": one.session,
-                "persona": one.persona,
-                "started": self._local(one.started),
-                "ended": self._local(one.ended),
+                **self._stretch(one),
                 "turns": one.turns,
                 "summary": self._summary(one.path, owner=owner),
-                "path": one.path,
             }
             for one in map(chosen.__getitem__, rest[:limit])
         ]
@@ -114,7 +109,7 @@ class Views:
         asks: str | None = None,
     ) -> dict[str, Any]:
         """Show what was said in one stretch of a conversation. Prints its turns,
-        without forgotten sentences.
+        without forgotten sentences, each with the memories that rest on it.
 
         Turns that the persona does not see, and forgotten sentences, are left out.
         Raises NotFoundError if there is no such stretch.
@@ -129,15 +124,38 @@ class Views:
                 fix="`engram sessions` lists them with their ids.",
             )
         policy = self.settings.policy.trust
+        rests = self.index.catalog.resting_on([turn.key for turn in turns])
         return {
-            "id": stem_of(stretch.path),
-            "session": stretch.session,
-            "persona": stretch.persona,
-            "started": self._local(stretch.started),
-            "ended": self._local(stretch.ended),
-            "path": stretch.path,
-            "turns": [formatting.plain_turn(turn, policy) for turn in turns],
+            **self._stretch(stretch),
+            "turns": [
+                formatting.plain_turn(turn, policy)
+                | {"memories": self._stated(rests.get(turn.key, ()), asks)}
+                for turn in turns
+            ],
         }
+
+    def _stretch(self, one: SessionFile) -> Row:
+        return {
+            "id": stem_of(one.path),
+            "session": one.session,
+            "persona": one.persona,
+            "started": self._local(one.started),
+            "ended": self._local(one.ended),
+            "path": one.path,
+        }
+
+    def _stated(self, ids: Sequence[str], asks: str | None) -> list[Row]:
+        """Return the ids and texts of the memories that are neither forgotten nor
+        private to others.
+        """
+        units = map(self.index.visible, self.index.catalog.units(ids).values())
+        return [
+            {"id": unit.id, "text": unit.text}
+            for unit in units
+            if isinstance(unit, Fact)
+            and unit.status != "forgotten"
+            and sees(asks, unit.persona)
+        ]
 
     def _turns_at(self, path: str, asks: str | None) -> list[FiledTurn]:
         visible_units = map(self.index.visible, self.reader.turns_at(path))
@@ -173,15 +191,12 @@ class Views:
     def _versions(self, fact: Fact) -> list[Fact]:
         found: dict[str, Fact] = {}
         waiting = [fact]
-        while waiting and len(found) < MOST_VERSIONS:
+        while waiting:
             one = waiting.pop()
-            if one.id in found:
-                continue
-            found[one.id] = one
-            linked = (*one.supersedes, *one.superseded_by)
-            waiting += [
-                other for other in map(self.index.catalog.fact, linked) if other
-            ]
+            if one.id not in found:
+                found[one.id] = one
+                linked = (*one.supersedes, *one.superseded_by)
+                waiting += filter(None, map(self.index.catalog.fact, linked))
         return sorted(
             found.values(),
             key=lambda one: (one.created.timestamp() if one.created else 0.0, one.id),

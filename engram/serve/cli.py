@@ -15,7 +15,7 @@ import sys
 from engram.errors import EngramError
 from engram.operations.table import BY_NAME
 from engram.serve import socket_client
-from engram.serve.output import INTERRUPTED, display, fault_shown, put, surprise
+from engram.serve.output import INTERRUPTED, display, fault_shown, surprise
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 FAST = ("observe", "recall", "remember")
 """Operations of the fast path."""
-
-HELP = f"{os.path.dirname(__file__)}/help.txt"  # noqa: PTH120
-"""The text of `engram --help`, written by `make docs` from the tree of commands."""
 
 KINDS = {"int": int, "bool": bool, "text": str, "time": str}
 
@@ -64,10 +61,6 @@ def _repair_streams() -> None:
 
 def _run(argv: Sequence[str]) -> int:
     """Run a command line, through the daemon if the fast path parses it."""
-    if argv in (["-h"], ["--help"]):
-        with open(HELP, encoding="utf-8") as file:  # noqa: PTH123
-            put(file.read().rstrip())
-        return 0
     if argv and argv[0] in {"mcp", "hook"} and "_ENGRAM_COMPLETE" not in os.environ:
         vault = agent_vault(argv[1:])
         if vault is not None:

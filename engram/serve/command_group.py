@@ -142,37 +142,10 @@ OTHER_NAMES = {
 """Names by which users may call a command, by its name."""
 
 
-GROUPS = {
-    "Every day": "remember recall context todos observe list show forget correct settle undo open web digest",
-    "What is remembered": "entities timeline sessions session neighbours history why stats changes",
-    "Review and care": "review confirm dispute pin unpin promote demote restore sensitivity withdraw merge synthesize prune purge",
-    "Maintenance": "consolidate forecast runs flush reindex doctor reprocess policy eval",
-    "Set up": "tour init up down status daemon connect mcp hook import export token config completion",
-}
-"""The commands by what they are for, in the order of the help text."""
-
-
 class CommandGroup(click.Group):
     """A group whose commands take the common options."""
 
     command_class = Command
-
-    def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:
-        """Write the commands by `GROUPS`; a group without those lists all of them."""
-        if ctx.parent:
-            super().format_commands(ctx, formatter)
-            return
-        most = formatter.width - 6 - max(map(len, self.commands))
-        for title, names in GROUPS.items():
-            with formatter.section(title):
-                formatter.write_dl(
-                    [
-                        (name, self.commands[name].get_short_help_str(most))
-                        for name in names.split()
-                    ]
-                )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

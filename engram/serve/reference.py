@@ -1,4 +1,4 @@
-"""Generates `docs/cli.md` and `help.txt` from the tree of commands."""
+"""Generates `docs/cli.md` from the tree of commands."""
 
 from __future__ import annotations
 
@@ -47,12 +47,6 @@ def cli_reference() -> str:
     for name, command in sorted(tree.commands.items()):
         parts += _section(command, f"engram {name}")
     return "\n".join([*parts, EXITS])
-
-
-def help_text() -> str:
-    """Return the text of `engram --help`, 80 columns wide."""
-    context = tree.make_context("engram", [], resilient_parsing=True, terminal_width=80)
-    return f"{tree.get_help(context)}\n"
 
 
 def _section(command: click.Command, path: str) -> Iterator[str]:

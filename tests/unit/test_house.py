@@ -20,14 +20,15 @@ HOMES = {
     "yaml": {"engram/vault/frontmatter.py"},
     "sqlite3": {"engram/index/"},
     "psycopg": {"engram/index/"},
-    "numpy": {"engram/index/"},
-    "rank_bm25": {"engram/index/"},
+    "numpy": {"engram/index/", "engram/serve/evaluation/"},
+    "rank_bm25": {"engram/index/", "engram/serve/evaluation/"},
     "re2": {"engram/core/language/"},
     "onnxruntime": {"engram/index/embedder.py"},
     "tokenizers": {"engram/index/embedder.py"},
     "starlette": {"engram/serve/", "engram/daemon/"},
     "uvicorn": {"engram/serve/", "engram/daemon/"},
     "click": {"engram/serve/"},
+    "jinja2": {"engram/serve/web/"},
     "httpx2": {"engram/serve/proxy/", "engram/serve/forwarding.py"},
 }
 """The only places that import a library."""

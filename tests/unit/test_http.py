@@ -24,6 +24,7 @@ from engram.errors import (
     NotFoundError,
     StorageError,
 )
+from engram.operations.table import OPERATIONS
 from engram.serve import auth, socket_client
 from engram.serve.http import application, metric_lines, openapi
 from engram.serve.server import peer_uid
@@ -304,6 +305,13 @@ def test_a_body_that_is_no_json_object_is_a_bad_request(fresh, body):
     assert (status, answer["error"]["code"]) == (400, "bad-request")
 
 
+def test_arguments_are_checked_against_the_table(fresh):
+    _, path, *_ = fresh
+    status, _, answer = post(path, "/v1/recall", {"k": "many", "x": 1}, JSON)
+    assert status == 400
+    assert all(word in answer["error"]["what"] for word in ("'k'", "'x'", "'query'"))
+
+
 @pytest.mark.parametrize("days", ["-1", "0", "3651", "x", "9" * 5000, "²", "--1"])
 def test_a_number_in_a_query_is_refused_with_its_range(fresh, days):
     _, path, *_ = fresh
@@ -490,6 +498,28 @@ def test_every_metric_line_has_the_form_prometheus_reads():
         ), line
 
 
+def test_the_document_describes_every_operation():
+    """Each operation has its path, its arguments where they are read, and its success
+    status.
+    """
+    document = openapi()
+    for operation in OPERATIONS:
+        described = document["paths"][operation.path][operation.method.lower()]
+        assert described["operationId"] == operation.name
+        named = {parameter["name"] for parameter in described["parameters"]}
+        schema = (
+            described.get("requestBody", {})
+            .get("content", {})
+            .get("application/json", {})
+            .get("schema", {})
+        )
+        assert named | set(schema.get("properties", {})) == {
+            param.name for param in operation.params
+        }
+        assert ("202" in described["responses"]) is (operation.name == "observe")
+    assert document["security"] == [{"token": []}]
+
+
 def test_the_token_is_256_random_bits_in_a_file_of_mode_0600(tmp_path):
     first, again = (
         auth.token_of(tmp_path / "a" / "token"),
@@ -538,3 +568,13 @@ def test_not_found_is_told_for_what_the_operation_does_not_find(fresh):
     )
     assert status == 404
     assert answers.calls == [("show", {"id": "../../etc/passwd"})]
+
+
+# row: E14
+def test_an_empty_name_of_a_persona_is_refused(fresh):
+    _, path, *_ = fresh
+    posted = post(path, "/v1/recall", {"query": "code", "persona": ""}, JSON)
+    asked = ask(path, "GET /v1/todos?persona= HTTP/1.1\nHost: engram")
+    for status, _, said in (posted, asked):
+        assert status == 400
+        assert "the name of the persona is empty" in str(said)

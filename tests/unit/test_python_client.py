@@ -32,10 +32,13 @@ def vault(tmp_path, monkeypatch):
     return settings.vault
 
 
-def test_a_method_takes_the_positional_arguments_of_the_command(vault):
+def test_each_operation_is_a_method_with_a_typed_result(vault):
+    """Positional arguments are those of the command line."""
     assert (Path(engram.__file__).parent / "py.typed").exists()
+    assert set(BY_NAME) <= set(dir(Memory))
     with Memory(vault) as memory:
         made = memory.remember("Ben drinks tea.", tags=("drinks",))
+        assert isinstance(made, results.Remembered)
         assert (
             memory.recall("What does Ben drink?", k=1, now=datetime.now(UTC)).hits[0].id
             == made.id

@@ -23,6 +23,7 @@ from engram.errors import (
     StorageError,
     UnavailableError,
 )
+from engram.operations.table import OPERATIONS
 from engram.serve import socket_client
 from engram.vault import location
 from tests.fakes.answers import ID, FakeAnswers, serving, settings_in
@@ -138,11 +139,37 @@ def test_without_an_id_or_a_home_the_light_way_steps_aside(tmp_path):
     assert socket_client.socket_of(a_vault(tmp_path / "w"), {}) is None
 
 
+EXAMPLES = {
+    "text": 'Grüße, "Anna" & co / 50 % + ünï',
+    "int": 60,
+    "float": 0.5,
+    "bool": True,
+    "time": "2026-11-20T21:14:05+01:00",
+    "list": ["a", "b/c"],
+    "turns": [{"text": "hello", "id": "1"}],
+}
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     answers, home = FakeAnswers(), tmp_path_factory.mktemp("home")
     with serving(answers, settings_in(home, home / "vault")) as path:
         yield answers, path
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_every_operation_arrives_with_the_arguments_it_was_sent_with(
+    running, operation
+):
+    """Path, query and body carry any text, a slash in an id too."""
+    answers, path = running
+    answers.calls.clear()
+    params = {param.name: EXAMPLES[param.kind] for param in operation.params}
+    if "id" in params:
+        params["id"] = "facts/2026-11-20/preference-ü %2F?#.md"
+    result = socket_client.call(path, operation.name, {**params})
+    assert answers.calls == [(operation.name, params)]
+    assert result == answers.results.get(operation.name, {"done": operation.name})
 
 
 def test_what_is_too_large_is_refused_in_words(running):

@@ -63,6 +63,28 @@ def test_only_what_retracts_or_changes_goes_through_the_writer():
     assert not any(one.writes and one.waits for one in OPERATIONS)
 
 
+def test_no_name_and_no_way_in_stands_twice():
+    """A request finds one operation."""
+    assert (
+        len(BY_NAME)
+        == len(OPERATIONS)
+        == len({(operation.method, operation.path) for operation in OPERATIONS})
+    )
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_what_stands_in_a_path_is_an_argument(operation):
+    """And positional arguments come first."""
+    names = {param.name for param in operation.params}
+    assert all(
+        part[1:-1] in names
+        for part in operation.path.split("/")
+        if part.startswith("{")
+    )
+    order = [param.positional for param in operation.params]
+    assert order == sorted(order, reverse=True)
+
+
 def test_defaults_are_filled_in():
     """Every argument of the operation is there, in its order."""
     assert checked("forget", {"id": "x"}) == {
@@ -110,10 +132,19 @@ def test_a_value_of_another_kind_is_refused(name, given):
 
 # row: X9
 def test_decisions_and_corrections_go_through_the_one_writer():
-    """Looking at the queue does not."""
+    """Looking at the queue does not; a case's id stands in the path, a correction's
+    words in the body.
+    """
     writes = {operation.name for operation in OPERATIONS if operation.writes}
     assert {"decide", "correct", "confirm", "dispute"} <= writes
     assert not BY_NAME["review"].writes
+    assert checked("decide", {"id": "x", "decision": "keep"}) == {
+        "id": "x",
+        "decision": "keep",
+    }
+    assert checked("review", {}) == {"id": None, "all": False}
+    with pytest.raises(BadRequestError, match="missing argument 'text'"):
+        checked("correct", {"id": "x"})
 
 
 NUMBERS = [

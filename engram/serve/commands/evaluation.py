@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from engram.serve.command_group import CliContext, tree
-from engram.serve.output import put
 
 
 @tree.command("eval")
@@ -72,8 +71,7 @@ def eval_(
     configuration. Prints the share of the evidence that recall finds, next to simpler
     retrievers. After Ctrl-C the same command continues.
     """  # noqa: D301
-    from engram_eval import report
-    from engram_eval.command import evaluate
+    from engram.serve.evaluation.command import evaluate
 
     def agree(words: str) -> bool:
         if yes or not sys.stdin.isatty():
@@ -91,7 +89,4 @@ def eval_(
         against=against,
         agree=agree,
     )
-    if cli.as_json:
-        cli.show("eval", found)
-    else:
-        put("\n".join(report.lines(found)))
+    cli.show("eval", found)

@@ -23,6 +23,7 @@ RENDERERS = {
     "diff": "review.diff_lines",
     "digest": "memories.digest_lines",
     "entities": "memories.entities_lines",
+    "eval": "reports.eval_lines",
     "forecast": "memories.forecast_lines",
     "history": "memories.history_lines",
     "import": "reports.stored_lines",

@@ -148,3 +148,10 @@ def _count(name: str, number: int) -> str:
     if " by " not in name:
         return f"{name} {number}"
     return f"{number} fact{'s' * (number != 1)} {name}"
+
+
+def eval_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the figures of an evaluation."""
+    from engram.serve.evaluation import report
+
+    yield from report.lines(result)
