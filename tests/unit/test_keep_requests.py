@@ -109,7 +109,7 @@ def test_a_request_is_one_statement_where_a_rule_reads_it_too():
     [
         (
             "Remember that the vet of our cat Pixel isn't Mira, it's Dr. Horvat.",
-            "The vet of their cat Pixel isn't Mira, it's Dr. Horvat.",
+            "The user asks to remember that the vet of our cat Pixel isn't Mira, it's Dr. Horvat.",
         ),
         (
             "Remember that my friend Tom still has my drill.",
