@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from engram.core import actions, changes, graph
 from engram.core.actions import Eligibility
-from engram.core.entities import slot_key
 from engram.core.importance import surprise
 from engram.core.lifecycle import hidden_reason
 from engram.core.text import content_hash
@@ -40,22 +39,19 @@ STATUSES = ("active", "superseded", "invalidated")
 class Comparison:
     """Compares statements with the facts of the index; may be called from any thread.
 
-    `ref_of` returns the type and ref of an entity by its name, `owner_names` the names
-    of the owner, and `load_judged` the pairs (`pair_of`) that a model judged to be
-    different.
+    `owner_names` returns the names of the owner, and `load_judged` the pairs
+    (`pair_of`) that a model judged to be different.
     """
 
     def __init__(
         self,
         index: Index,
         settings: Settings,
-        ref_of: Callable[[str], tuple[str, str]],
         owner_names: Callable[[], tuple[str, ...]],
         load_judged: Callable[[], set[frozenset[str]]],
     ) -> None:
         self.index = index
         self.settings = settings
-        self.ref_of = ref_of
         self._load_judged = load_judged
         self._judged_pairs: set[frozenset[str]] | None = None
         self.neighbours = NeighbourSearch(index, settings, owner_names)
@@ -90,13 +86,8 @@ class Comparison:
         Recall would return only the visible ones. With a `plan` the facts of the same
         batch are among them, and known facts are as the plan changes them.
         """
-        slot = self._slot(fact)
         return tuple(
-            replace(
-                near,
-                same_slot=bool(slot) and slot == self._slot(near.fact),
-                visible=hidden_reason(near.fact, when) is None,
-            )
+            replace(near, visible=hidden_reason(near.fact, when) is None)
             for near in self.neighbours.near(fact, when, STATUSES, plan)
         )
 
@@ -172,10 +163,6 @@ class Comparison:
         found = self.states.near(states, STATUSES, persona)
         every = [*map(plan.latest, found), *plan.new]
         return {one.id: one for one in every if one.id != fact.id}
-
-    def _slot(self, fact: Fact) -> str:
-        kind, ref = self.ref_of(fact.about[0]) if fact.about else ("", "")
-        return slot_key(fact.category, kind, ref, fact.tags) if ref else ""
 
 
 def pair_of(one: str, other: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engram.core import decide
 from engram.core.decide import Statement
 from engram.core.personas import fact_persona
-from engram.core.records import Fact, FiledTurn
+from engram.core.records import Fact, FactLinks, FiledTurn
 from engram.core.todos import with_loop_tag
 from engram.errors import ModelError
 from engram.extraction.rules import engine
@@ -23,6 +23,7 @@ from engram.pipeline.known import KnownFacts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engram.core.decide import RelationKind
     from engram.core.records import Candidate, Extraction, Turn
     from engram.extraction.extract import Extractor
     from engram.ingest.queue import Batch
@@ -136,13 +137,14 @@ class Distiller:
 
         policy = self.extractor.settings.policy.dedup
         turns = {turn.id: turn for turn in batch.turns}
-        opinions: dict[str, tuple[str, str]] = {}
+        judged: list[Candidate] = []
         distinct: dict[str, tuple[str, ...]] = {}
         warnings = dict(extraction.warnings)
 
         answered = {fact.id for fact in presented}
         for candidate in extraction.candidates:
             links = candidate.links
+            judged.append(candidate)
             if links and (links.replaces or links.ends or links.same):
                 continue  # the model has already reported its changes
             near = self._doubtful(candidate, turns[candidate.turn_id])
@@ -155,13 +157,20 @@ class Distiller:
                 break
             if verdict.index:
                 known = near[verdict.index - 1]
-                opinions[candidate.text] = (verdict.relation, known.id)
+                links = _linked(links or FactLinks(), verdict.relation, known.id)
+                judged[-1] = replace(candidate, links=links)
             elif verdict.warning:
                 warnings[candidate.text] = verdict.warning
             else:
                 distinct[candidate.text] = tuple(fact.id for fact in near)
 
-        return replace(extraction, opinions=opinions, apart=distinct, warnings=warnings)
+        rest = extraction.candidates[len(judged) :]
+        return replace(
+            extraction,
+            candidates=(*judged, *rest),
+            apart=distinct,
+            warnings=warnings,
+        )
 
     def _doubtful(self, candidate: Candidate, turn: Turn) -> list[Fact]:
         """Return the known facts that may or may not make the same statement."""
@@ -178,3 +187,10 @@ class Distiller:
         to_judge = decide.to_judge(new, near, self.extractor.settings.policy)
         unjudged = self.comparison.unjudged(fact.text, to_judge)
         return [one.fact for one in unjudged if not is_sensitive(one.fact)]
+
+
+def _linked(links: FactLinks, relation: RelationKind, known: str) -> FactLinks:
+    """Return the links of a statement with a model's verdict on a known fact."""
+    if relation == "same":
+        return replace(links, same=known)
+    return replace(links, replaces=(known,))

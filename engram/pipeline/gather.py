@@ -62,8 +62,6 @@ class Gatherer:
             self._states(fact, said),
             source=source,
             by_user=by_user and source != "tool",
-            correction=said.corrects.why if said.corrects else "",
-            judged=settings.model is not None,
             doubtful=by_user and fact.confidence < policy.extraction.implied,
             plans=said.sort == "plan",
             remaining=policy.dedup.supersessions - self.plan.ended,
@@ -94,14 +92,21 @@ class Gatherer:
     ) -> tuple[Known, ...]:
         """Return the facts that a statement may repeat, end or support.
 
-        They are among those `near` it, those in its slots, and those that a model or
-        the user named.
+        They are among those `near` it, those in its slots, those that a model or the
+        user named, and the fact in the same words.
         """
         relations = _relations(said)
         found = {one.fact.id: one for one in near}
-        named = filter(None, map(self.plan.fact, relations))
+        digest, persona = content_hash(new.fact.text), new.fact.persona
+        twin = self.plan.duplicate_id(digest, persona, new.said_at)
+        named = filter(None, map(self.plan.fact, [*relations, *filter(None, [twin])]))
         persona = said.turn.private_to
         slots = self.comparison.in_slots(new.fact, new.states, persona, self.plan)
+        scheduled = filter(decide.is_scheduled, [*slots.values()])
+        plans = (
+            self.plan.fact(name) for one in scheduled for name in one.superseded_by
+        )
+        slots |= {one.id: one for one in plans if one}
         for fact in (*slots.values(), *named):
             found.setdefault(fact.id, self._known(fact, new))
         return tuple(
@@ -110,6 +115,7 @@ class Gatherer:
                 replace(
                     one,
                     states=self.comparison.states_of(one.fact) if key in slots else (),
+                    equal=key == twin,
                     relation=relations.get(key, ""),
                     undone=self._replaced(one.fact, new.fact),
                 )
@@ -126,6 +132,7 @@ class Gatherer:
         cuts = self.note_writer.settings.policy.similarity
         return bool(
             one.relation
+            or one.equal
             or one.states
             or one.undone
             or new.fact.id in one.fact.superseded_by
@@ -165,7 +172,7 @@ class Gatherer:
         claim = self.note_writer.user_claim(fact)
         protected = lifecycle.protection(fact, claim) is not None
         says_more = self.comparison.neighbours.says_more
-        if one.relation in {"contradicts", "replaces", "ends"}:
+        if one.relation in {"replaces", "ends"}:
             fact = self._with_confirmations(fact)
         return replace(
             one,
@@ -174,9 +181,8 @@ class Gatherer:
             barred=trust.supersede_refusal(new.source, classes[0], policy.trust) or "",
             guarded=self._guard(fact, said.turn, turns),
             protected=protected,
-            exceeded=protected and says_more(new.fact.text, fact.text),
+            exceeded=says_more(new.fact.text, fact.text),
             cap=trust.cap_confidence(1.0, best, policy.trust) if adds else None,
-            fresh=self.plan.is_new(fact),
         )
 
     def _guard(self, old: Fact, turn: Turn, told: Sequence[Turn]) -> str:
@@ -245,14 +251,12 @@ class Gatherer:
 def _relations(said: Said) -> dict[str, Relation]:
     """Return what the user or a model says of known facts, by id."""
     found: dict[str, Relation] = {}
-    relation, known = said.opinion or ("", "")
-    if relation in {"same", "contradicts"}:
-        found[known] = "same" if relation == "same" else "contradicts"
     if said.links:
         found |= dict.fromkeys(said.links.supports, "supports")
         found |= {said.links.same: "repeats"} if said.links.same else {}
         found |= dict.fromkeys(said.links.ends, "ends")
         found |= dict.fromkeys(said.links.replaces, "replaces")
+        found |= dict.fromkeys(said.links.corrects, "corrects")
     return found
 
 

@@ -35,8 +35,6 @@ Case = tuple[str, str]
 UNEDITABLE = UNREADABLE_KEYS | {NOT_UTF_8}
 """Problems of a note that prevent an edit."""
 
-ENDED = {"invalidate": "invalidated", "supersede": "superseded"}
-
 
 class WritePlan:
     """The planned changes of a batch.
@@ -257,7 +255,7 @@ class WritePlan:
             moved = self._lift_scheduled(old, new)
             new = replace(new, supersedes=(*new.supersedes, *moved))
             until = new.valid_from or new.created or self.now
-            status = ENDED[effect.action]
+            status = "superseded"
             keys |= {
                 "status": status,
                 "end_reason": effect.why,

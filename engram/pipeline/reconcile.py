@@ -15,7 +15,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.core.records import FactEnd
 from engram.errors import ConflictError, NotFoundError
 from engram.pipeline.apply import PlanWriter
 from engram.pipeline.boxes import BoxWriter
@@ -86,7 +85,6 @@ class Reconciler:
         self.comparison = Comparison(
             self.index,
             self.settings,
-            self.entity_writer.ref_of,
             self.entity_writer.names.owner_names,
             lambda: self.vault.logged_pairs(APART),
         )
@@ -135,7 +133,7 @@ class Reconciler:
         planned = list(self._plan_candidates(plan, batch, extraction, kept, turns))
         extraction = replace(extraction, candidates=tuple(one for one, _ in planned))
         results = [result for _, result in planned]
-        for end in [*_ends_of_known(extraction, results), *extraction.ended]:
+        for end in extraction.ended:
             self.steps.end_known(plan, extraction.extractor, end, turns[end.turn_id])
         plan.leave_out_broken()
         self.plan_writer.write(plan)
@@ -177,12 +175,11 @@ class Reconciler:
                 filed = turns[candidate.turn_id]
                 yield candidate, decide(candidate, filed, ordinal)
         for number, request in enumerate(requests):
-            found = self.corrections.carried_out(request, plan)
-            if found:
+            corrected = self.corrections.candidate(request, plan)
+            if corrected:
                 ordinal = FIRST_CORRECTED + number
-                result = decide(found.candidate, request.turn, ordinal, found.ended)
-                yield found.candidate, result
-                self.corrections.hide(request, found, plan)
+                yield corrected, decide(corrected, request.turn, ordinal)
+                self.corrections.hide(request, corrected, plan)
                 continue
             for candidate, ordinal in numbered:
                 if request.covers(candidate):
@@ -252,17 +249,6 @@ def _confirmed(results: Sequence[CandidateResult]) -> tuple[str, ...]:
         (one.turn_id, one.memory) for one in results if one.action == "confirm"
     )
     return tuple(memory for turn, memory in confirmed if (turn, memory) not in created)
-
-
-def _ends_of_known(
-    extraction: Extraction, results: Sequence[CandidateResult]
-) -> Iterator[FactEnd]:
-    """Yield the ends of facts in statements that only repeat known facts."""
-    for candidate, result in zip(extraction.candidates, results, strict=True):
-        if candidate.links and result.action == "confirm":
-            for fact_id in (*candidate.links.replaces, *candidate.links.ends):
-                if fact_id != result.memory:
-                    yield FactEnd(fact_id, candidate.turn_id, candidate.quote)
 
 
 def _numbered(candidates: Sequence[Candidate]) -> Iterator[tuple[Candidate, int]]:

@@ -4,8 +4,8 @@
 the outcome into a `WritePlan`. `pipeline/apply.py` writes the plan.
 
 1. The speaker, subject, kind and end of the statement: `candidate_fact`.
-2. The cheap checks (`core/decide.py`, `screen`): is it forgotten, filed already,
-   trivial, without a quotation, a repetition, or not allowed for its source.
+2. The cheap checks: is it forgotten, filed already, trivial, without a quotation, or
+   not allowed for its source.
 3. The known facts that are near or in the same slot: `pipeline/gather.py`.
 4. The decision, a pure function of these values: `core/decide.py`.
 5. The new fact, the changes of known facts and the rows of the action log are entered.
@@ -26,7 +26,6 @@ from engram.core.decide import (
     Decision,
     decide,
     is_scheduled,
-    screen,
 )
 from engram.core.entities import subjects
 from engram.core.importance import after_surprise
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.actions import Action
-    from engram.core.changes import EndedFact
     from engram.core.decide import Effect, Known, Statement
     from engram.core.importance import Surprise
     from engram.core.records import Candidate, Extraction, FactEnd, FiledTurn, Turn
@@ -93,7 +91,6 @@ class CandidateSteps:
         candidate: Candidate,
         filed: FiledTurn,
         ordinal: int,
-        corrects: EndedFact | None = None,
     ) -> CandidateResult:
         """Decide on one candidate and enter the decision into the plan.
 
@@ -106,9 +103,7 @@ class CandidateSteps:
         filed = replace(filed, turn=turn_of_words(filed.turn, quote))
         attributed = trust.turn_as_evidence(filed.turn, quote)
         fact = self._fact(extraction, candidate, filed, attributed, ordinal, plan.now)
-        opinion = extraction.opinions.get(fact.text)
-        links, sort = candidate.links, candidate.sort
-        said = Said(filed.turn, quote, attributed, opinion, links, corrects, sort)
+        said = Said(filed.turn, quote, attributed, candidate.links, candidate.sort)
         earlier = self.note_writer.vault.actions_of(fact.id) if batch.attempts else []
 
         evidence = replace(filed, turn=attributed)
@@ -239,19 +234,14 @@ class CandidateSteps:
         """
         policy = self.note_writer.settings.policy
         new = self._checked(plan, fact, said, earlier)
-        if decision := screen(new, policy.dedup):
-            return self._enter(plan, fact, said, decision)
-        gatherer = self._gatherer(plan)
-        if said.corrects:
-            old = gatherer.one(said.corrects.fact, new, said)
-            known: Sequence[Known] = (replace(old, relation="corrects"),)
-        else:
+        known: Sequence[Known] = ()
+        if not (new.filed or new.trivial):
             near = self.comparison.near(fact, new.said_at, plan)
             surprise = self.comparison.surprise(near)
             plan.neighbours[fact.id], plan.surprises[fact.id] = near, surprise
             importance = after_surprise(fact.importance, surprise.gain, policy.dedup)
             fact = replace(fact, importance=importance)
-            known = gatherer.known(new, said, near)
+            known = self._gatherer(plan).known(new, said, near)
         return self._enter(plan, fact, said, decide(new, known, policy))
 
     def _checked(
@@ -268,15 +258,12 @@ class CandidateSteps:
         # An earlier attempt confirmed a fact, or a user has removed the note since.
         own = [row for row in earlier if row.get("memory") == fact.id]
         met = [str(row["met"]) for row in own if row.get("met")]
-        digest, when = content_hash(fact.text), said.turn.occurred_at
-        twin = plan.fact(plan.duplicate_id(digest, fact.persona, when) or "")
         is_secret = REMEMBER_TAG in fact.tags and is_redacted(fact.text)
         return replace(
             new,
             filed=filed or bool(earlier),
             met=met[0] if met and not filed else "",
             trivial=is_trivial(fact.text, policy.importance),
-            repeated=gatherer.one(twin, new, said) if twin else None,
             grounded=bool(said.quote),
             refused=NOT_KEPT if is_secret else self._denied(fact),
             contained=self._contained(plan, fact, said),
@@ -322,8 +309,13 @@ class CandidateSteps:
         if decision.destination:
             fact = plan.with_path(fact)
 
+        heir = "" if decision.destination else decision.met
         for effect in decision.effects:
-            fact = plan.apply(effect, fact, self._quotes(gatherer, effect, fact, said))
+            quotes = self._quotes(gatherer, effect, fact, said)
+            if heir and effect.fact.id != heir:
+                self._apply_for(heir, plan, effect, quotes, said)
+            else:
+                fact = plan.apply(effect, fact, quotes)
             if effect.action != "confirm" and decision.why != SAME_WORDS:
                 old_id = effect.fact.id
                 row = action_row(
@@ -336,6 +328,25 @@ class CandidateSteps:
             asking = decision.destination == "review" and not has_case
             plan.add(fact, decision.why, said.quote, asking=asking)
         return decision
+
+    def _apply_for(
+        self,
+        heir_id: str,
+        plan: WritePlan,
+        effect: Effect,
+        quotes: Mapping[str, str],
+        said: Said,
+    ) -> None:
+        """Apply an effect of a statement that only repeats a known fact, the heir."""
+        heir = plan.fact(heir_id)
+        if heir is None:
+            return
+        plan.apply(effect, heir, quotes)
+        heir, old = plan.latest(heir), plan.latest(effect.fact)
+        if heir.id in old.superseded_by and not self._gatherer(plan).keeps_bytes(
+            heir, said.turn
+        ):
+            plan.add_predecessor(heir, old)
 
     @staticmethod
     def _quotes(
@@ -353,10 +364,9 @@ class CandidateSteps:
 
         They name it already; their rows in the action log are missing.
         """
-        ended = {"invalidated": "invalidate", "superseded": "supersede"}
         for old in decision.finished:
             other = "schedule" if is_scheduled(old) else "weaken"
-            action = ended.get(old.status, other)
+            action = "supersede" if old.status == "superseded" else other
             row = action_row(plan.now, action, old.id, old.end_reason, fact.origin)
             plan.rows.append(row | {"met": fact.id})
         names = tuple(old.id for old in decision.finished)

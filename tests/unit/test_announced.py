@@ -135,7 +135,15 @@ def test_a_change_that_rules_read_happens_on_its_day(
 
 # row: A26
 # row: E16
-@pytest.mark.parametrize("words", ["The move to Lisbon is off.", "Scratch that."])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The move to Lisbon is off.",
+        "Scratch that.",
+        "I still live in Graz and we are staying.",
+        "Ich wohne immer noch in Graz.",
+    ],
+)
 def test_the_words_of_the_user_call_a_plan_off(memory, spring, words):
     """The night lets the old state go on."""
     listen(memory, spring, "I live in Graz.", "I'm moving to Lisbon on 3 May.")
@@ -144,3 +152,13 @@ def test_the_words_of_the_user_call_a_plan_off(memory, spring, words):
     old = by_text(memory, GRAZ)
     assert (old.status, old.superseded_by, old.valid_until) == ("active", (), None)
     assert on(memory, spring, "05-20")
+
+
+# row: A7
+def test_the_present_state_said_meanwhile_lets_the_plan_stand(memory, spring):
+    """Until its day the user does live there."""
+    listen(memory, spring, "I live in Graz.", "I'm moving to Lisbon on 3 May.")
+    listen(memory, spring, "I live in Graz.", "I live in Graz, near the park.")
+    assert on(memory, spring, "05-02")
+    night(memory)
+    assert not on(memory, spring, "05-04")

@@ -54,7 +54,8 @@ _SECTIONS: Mapping[str, str] = {
     "planted": "instructions",
     "equal_statements": "leads first second third subjects",
     "topics": """
-        weak user user_nouns others not_names negations
+        weak user user_nouns others not_names negations negation_signs function_words
+        function_signs frame_signs user_signs other_signs question_endings
     """,
     "topics.frames": "*",
     "similarity": """

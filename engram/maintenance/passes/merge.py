@@ -541,7 +541,7 @@ def _ladder_effects(
     """Return what a judged contradiction changes, decided as for a new statement."""
     lower = view.reader.believed(new) < view.reader.believed(old)
     why = "a less trusted statement does not replace a more trusted one"
-    known = Known(old, relation="contradicts", barred=why if lower else "")
+    known = Known(old, relation="replaces", barred=why if lower else "")
     statement = Statement(
         new, new.created or now, by_user=not lower, remaining=capacity
     )
@@ -565,9 +565,12 @@ def _effect(
     elif effect.until:
         keys["valid_until"] = _local(effect.until, view.zone)
     else:
-        status = "invalidated" if effect.action == "invalidate" else "superseded"
         until = _local(new.valid_from or new.created or now, view.zone)
-        keys |= {"status": status, "end_reason": effect.why, "valid_until": until}
+        keys |= {
+            "status": "superseded",
+            "end_reason": effect.why,
+            "valid_until": until,
+        }
     steps = [Edit(old.path, old.sha, keys, f"{effect.why}: {new.path}")]
     if not newer.kept:
         links = {"supersedes": _extended(new.supersedes, old.id)}
