@@ -58,7 +58,11 @@ year: $(READY)  ## a simulated year of real conversations, held against its gold
 lives: $(READY)  ## months of what people tell and ask (ACCEPT=1: list what passes now; LIFE=file: that one, told in full)
 	$(PY) benchmarks/lives.py $(if $(ACCEPT),--accept) $(if $(LIFE),-v "$(LIFE)")
 
+TABLE := engram/operations/table.json
+
 docs: $(READY)  ## write the generated pages anew
+	$(PY) -c 'from engram.operations import signature; print(signature.table(), end="")' > $(TABLE).new
+	mv $(TABLE).new $(TABLE)
 	$(PY) docs/generate.py
 
 measure:  ## size and density of the code (UPDATE=1: lower the limits of size to it)

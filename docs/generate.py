@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from engram.config import Key, keys
 from engram.core.policy import Policy, rows
+from engram.operations import signature
+from engram.operations import table as operations
 from engram.serve.reference import cli_reference
 
 if TYPE_CHECKING:
@@ -139,7 +141,53 @@ def _with_tests(line: str, named: Mapping[str, list[str]]) -> str:
     return " | ".join([*cells[:3], f"{tests} |"])
 
 
+TYPES = {
+    "text": "str",
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+    "time": "datetime | str",
+    "list": "Sequence[str]",
+    "turns": "Sequence[dict[str, Any]]",
+}
+METHODS = """# The types of `methods.py`, written by `make docs` from the table of operations.
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from engram.operations import results
+
+class Methods:
+    def call(self, operation: str, /, **params: Any) -> dict[str, Any]: ...
+"""
+
+
+def methods() -> str:
+    """Return `engram/serve/methods.pyi`; `Memory` itself has `observe`."""
+    made = [_method(one) for one in operations.OPERATIONS if one.name != "observe"]
+    return METHODS + "".join(made)
+
+
+def _method(operation: operations.Operation) -> str:
+    """Return the lines of one method."""
+    given = ["self"]
+    for one in operation.params:
+        if not one.positional and "*" not in given:
+            given.append("*")
+        kind = TYPES[one.kind] + (
+            " | None" if not one.required and one.default is None else ""
+        )
+        given.append(
+            f"{one.name}: {kind}" + ("" if one.required else f" = {one.default!r}")
+        )
+    words = ", ".join(given)
+    return f"    def {operation.name}({words}) -> results.{operation.result}: ...\n"
+
+
 PAGES = {
+    "../engram/serve/methods.pyi": methods,
+    "../engram/operations/table.json": signature.table,
     "config.md": config_page,
     "policy.md": policy_page,
     "cli.md": cli_reference,

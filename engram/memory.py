@@ -45,10 +45,11 @@ from engram.operations.overview import Overview
 from engram.operations.purge import PurgeOperations
 from engram.operations.questions import Questions
 from engram.operations.requested import RequestedRuns
-from engram.operations.retrieval import Retriever
+from engram.operations.retrieval import Retriever, asking
 from engram.operations.review import ReviewQueue
+from engram.operations.signature import declared
 from engram.operations.statements import StatementOperations
-from engram.operations.table import READER, checked, handlers, named
+from engram.operations.table import READER, checked, named
 from engram.operations.turns import TurnOperations
 from engram.operations.views import Views
 from engram.pipeline.commits import CommitLog
@@ -351,28 +352,27 @@ class VaultMemory:
         health_operations = HealthOperations(
             self.files, self.queue, self.maintenance_loop, self.embedding
         )
-        self._handlers = handlers(
-            {
-                "turns": self.pipeline,
-                "files": self.files,
-                "memories": self.memory_operations,
-                "statements": statements,
-                "explainer": explainer,
-                "questions": questions,
-                "review": self.review_queue,
-                "retriever": self.retriever,
-                "context": self.context_builder,
-                "memory_list": MemoryList(self.retriever, fact_table, explainer),
-                "overview": Overview(self.retriever, fact_table),
-                "turn_operations": TurnOperations(self.retriever, self.reconciler),
-                "views": Views(self.retriever, sessions, explainer),
-                "maintenance": self.maintenance_loop,
-                "purging": purging,
-                "requested": RequestedRuns(self.maintenance_loop, self.retriever),
-                "digest": Digest(self.retriever, self.context_builder),
-                "health": health_operations,
-            }
+        parts = (
+            self.files,
+            self.memory_operations,
+            statements,
+            explainer,
+            questions,
+            self.review_queue,
+            self.retriever,
+            self.context_builder,
+            MemoryList(self.retriever, fact_table, explainer),
+            Overview(self.retriever, fact_table),
+            TurnOperations(self.retriever, self.reconciler, self.pipeline),
+            Views(self.retriever, sessions, explainer),
+            purging,
+            RequestedRuns(self.maintenance_loop, self.retriever),
+            Digest(self.retriever, self.context_builder),
+            health_operations,
         )
+        self._handlers = {
+            name: method for part in parts for name, method in declared(part)
+        }
 
     def _load(self) -> None:
         """Read the state that the last process saved; any of the files may be missing."""
@@ -520,11 +520,17 @@ class VaultMemory:
         operation, arguments = named(name), checked(name, params)
         operation.authorise(standing)
         owner = standing == trust.OWNER
-        facts = {
+        facts: dict[str, Any] = {
             "standing": "chat" if owner else standing,
             "owner": owner,
             "ready": self.ready,
         }
+        if "asks" in operation.call_facts:
+            everyone = arguments.pop("all_personas")
+            persona = arguments.pop("persona")
+            facts["asks"] = asking(
+                persona, self.settings, owner=owner, everyone=everyone
+            )
         arguments |= {fact: facts[fact] for fact in operation.call_facts}
         if standing == READER:
             recorded = {"record", "with_question"} & arguments.keys()

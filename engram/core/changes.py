@@ -237,19 +237,6 @@ def state_time(state: State, told_at: datetime) -> datetime:
     return (latest(state.dated, told_at) if state.dated else None) or told_at
 
 
-def has_begun(
-    state: State, told_at: datetime, valid_from: datetime | None, now: datetime
-) -> bool:
-    """Return whether a state holds by `now`, or is only planned.
-
-    It was stated at `told_at`. `valid_from` is the day of a plan, if the statement has
-    one.
-    """
-    if not state.planned:
-        return True
-    return (valid_from or state_time(state, told_at)) <= now
-
-
 NEVER = datetime.max.replace(tzinfo=UTC)
 """The time of a planned state without a day."""
 

@@ -245,16 +245,16 @@ def decide(new: Statement, known: Sequence[Known], policy: Policy) -> Decision:
     visible = [one for one in known if one.visible]
     same, why = _repeated(visible, policy.similarity)
     if same and not same.exceeded:
-        return _as_repetition(new, same, why, policy.ladder)
+        return _as_repetition(new, same, why, policy.dedup)
     if later := _successor(new, visible):
         return Decision("superseded", NEWER_KNOWN, met=later.fact.id)
 
     claims = _claims(new, visible, policy.similarity)
-    decision = _with_ends(new, claims, policy.ladder)
+    decision = _with_ends(new, claims, policy.dedup)
     if decision.why == NEW and any(is_near(one, policy.similarity) for one in visible):
         decision = replace(decision, why=SAYS_MORE if same else BESIDE)
     made = decision.effects
-    supported = _supported(new, visible, {one.fact.id for one in made}, policy.ladder)
+    supported = _supported(new, visible, {one.fact.id for one in made}, policy.dedup)
     return replace(decision, effects=(*made, *supported))
 
 
@@ -325,7 +325,7 @@ def to_judge(
     A correction that is near none is compared with the nearest at any similarity.
     """
     cuts = policy.similarity
-    nearest = [one for one in known if one.visible][: policy.ladder.neighbours]
+    nearest = [one for one in known if one.visible][: policy.dedup.neighbours]
     if any(is_repetition(one, cuts) for one in nearest):
         return ()
     near = tuple(one for one in nearest if is_near(one, cuts))

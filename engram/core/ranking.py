@@ -17,9 +17,10 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.core.language import languages
 from engram.core.language.dates import resolve
 from engram.core.language.question_forms import asks_about_past, asks_for_several
-from engram.core.language.synonyms import synonyms, synonyms_of
+from engram.core.language.synonyms import synonyms
 from engram.core.language.words import (
     FIRST_PERSON,
     PHRASE,
@@ -320,7 +321,7 @@ def parse_question(
         about_role=role,
         about_self=role == "user" and of_oneself(folded),
         span=spans[0] if spans else None,
-        akin=_akin(text, carrying, _known_names(text, code, known) | names, code),
+        akin=_akin(carrying, _known_names(text, code, known) | names, code),
         names=names,
         stop_words=stop_words,
         match_all=match_all,
@@ -368,11 +369,20 @@ def _known_names(
 
 
 def _akin(
-    text: str, carrying: Iterable[str], names: Collection[str], language_code: str
+    carrying: Iterable[str], names: Collection[str], code: str
 ) -> dict[str, tuple[str, ...]]:
-    """Return the synonyms of each word that is not a name."""
-    searched = [word for word in carrying if word not in names]
-    return synonyms_of(text, searched, language_code)
+    """Return the synonyms of each word that is not a name.
+
+    The language of a short question may be detected wrongly; a word of a language
+    without synonyms is therefore looked up in the others.
+    """
+    codes = languages.section("synonyms")
+    searched = [code] if code in codes else list(codes)
+    return {
+        word: tuple(near for one in searched for near in synonyms(word, one))
+        for word in carrying
+        if word not in names
+    }
 
 
 def _about_role(folded: str, tokens: Sequence[str]) -> str:

@@ -352,8 +352,8 @@ def model_input(
     policy: SessionPolicy,
     parts: Mapping[str, int] | None = None,
     **more: Any,
-) -> str:
-    """Return the turns as JSON for a model; the same words give the same JSON.
+) -> dict[str, Any]:
+    """Return the turns as material for a model.
 
     `parts` are the numbers of the parts to which some turns belong, by their keys.
     """
@@ -367,7 +367,7 @@ def model_input(
         | ({"part": part_of[filed.key]} if filed.key in part_of else {})
         for filed in turns
     ]
-    return json.dumps({"turns": rows, **more}, ensure_ascii=False, sort_keys=True)
+    return {"turns": rows, **more}
 
 
 def speaker_name(turn: Turn) -> str:

@@ -152,8 +152,13 @@ def deed_at(words: str, said_at: datetime) -> datetime:
 
 def settled_keys(fact: Fact, tag: str, settled_at: str, why: str) -> dict[str, object]:
     """Return the keys of the note of a promise that was settled at `done`."""
-    tags = [other_tag for other_tag in fact.tags if other_tag not in SETTLED]
-    return {"tags": [*tags, tag], "done": settled_at, "end_reason": why}
+    tags = [*settled_tags(fact, tag)]
+    return {"tags": tags, "done": settled_at, "end_reason": why}
+
+
+def settled_tags(fact: Fact, tag: str) -> tuple[str, ...]:
+    """Return the tags of a promise that was settled as `tag`."""
+    return (*(other for other in fact.tags if other not in SETTLED), tag)
 
 
 def reopened_keys(fact: Fact) -> dict[str, object]:

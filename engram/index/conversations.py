@@ -48,7 +48,7 @@ class SessionReader:
         self.vault = vault
         self.index = index
         self.settings = settings
-        self.policy = settings.policy.talks
+        self.policy = settings.policy.sessions
 
     @property
     def model(self) -> bool:

@@ -17,8 +17,13 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from engram.errors import LockedError
-from engram.index.connections import connect, database_faults, psycopg
+from engram.errors import LockedError, UnavailableError
+from engram.index.connections import (
+    RETRY_SECONDS,
+    connect,
+    database_faults,
+    psycopg,
+)
 from engram.index.owner import VaultOwner
 from engram.index.schema import ROLE, migrate, vector_version
 
@@ -76,6 +81,7 @@ class PostgresStore:
         self.due: datetime | None = None
         self._written = 0
         self._fault: LockedError | None = None
+        self._closed = False
         self._owner = VaultOwner(dsn, vault, address=address, journal=state)
         with database_faults(dsn):
             self._db = self._connected(self._owner.take)
@@ -181,6 +187,7 @@ class PostgresStore:
     def close(self) -> None:
         """Let other processes take the vault; the rows stay."""
         with self.lock, suppress(psycopg.Error), closing(self._db) as connection:
+            self._closed = True
             if not (self.lost or connection.closed):
                 connection.execute("RESET ROLE")
                 self._owner.release(connection, self.due, clean=self.clean)
@@ -196,6 +203,10 @@ class PostgresStore:
         with self.lock, database_faults(self.dsn):
             if self._fault:
                 raise copy(self._fault)
+            if self._closed:  # a thread that is late must not take the vault again
+                raise UnavailableError(
+                    "the vault is closed", fix="Try again.", retry_after=RETRY_SECONDS
+                )
             if self._db.closed:
                 try:
                     self._db = self._connected(self._owner.resume)

@@ -65,13 +65,13 @@ class StateSearch:
     ) -> list[Fact]:
         """Return the facts of these statuses in the slots of `states`, newest first.
 
-        There are at most `policy.ladder.pool` for each state. With a persona only those
+        There are at most `policy.dedup.pool` for each state. With a persona only those
         that it sees.
         """
         keys: dict[str, None] = {}
         for state in states:
             latest = sorted(self._keys(state), reverse=True)
-            keys |= dict.fromkeys(latest[: self.settings.policy.ladder.pool])
+            keys |= dict.fromkeys(latest[: self.settings.policy.dedup.pool])
         return self._facts(keys, statuses, persona)
 
     def standing(self, attribute: str, persona: str | None) -> list[Fact]:
@@ -82,7 +82,7 @@ class StateSearch:
             key: of_owner(tuple(subject.split()), own) != (USER,)
             for key, subject, _ in reversed(slots)
         }
-        ordered = sorted(keys, key=keys.__getitem__)[: self.settings.policy.ladder.pool]
+        ordered = sorted(keys, key=keys.__getitem__)[: self.settings.policy.dedup.pool]
         return self._facts(ordered, ("active",), persona)
 
     def _facts(

@@ -140,11 +140,6 @@ class Vectors:
     def __contains__(self, key: int) -> bool:
         return key in self._places
 
-    @property
-    def keys(self) -> list[int]:
-        """The keys of all vectors."""
-        return list(self._places)
-
     def places(self, keys: Collection[int]) -> Ints:
         """Return the place of the vector of each key, -1 for none."""
         with self.lock:
@@ -233,27 +228,6 @@ class Vectors:
         """Return all vectors by place, in parts that later changes do not affect."""
         with self.lock:
             return [(block.bits, block.rows) for block in self._blocks]
-
-    def search(
-        self, vector: bytes, k: int, allowed: Collection[int] | None = None
-    ) -> list[tuple[int, float]]:
-        """Return the `k` keys nearest to `vector` with their cosines.
-
-        Best first, ties by key; only `allowed` keys, or all.
-        """
-        if not self.fits(vector):
-            return []
-        with self.lock:
-            found = cosines(self.parts(), vector)
-            keys = np.zeros(len(found), np.uint64)
-            for block in self._blocks:
-                keys[block.first : block.first + len(block.keys)] = block.keys
-            wanted = self.places(sorted(self._places if allowed is None else allowed))
-        wanted = best(found, wanted[wanted >= 0], k)
-        order = np.lexsort((keys[wanted], -found[wanted]))[:k]
-        return [
-            (int(keys[place]), float(found[place])) for place in wanted[order].tolist()
-        ]
 
     def matrix(self, keys: Collection[int]) -> Matrix:
         """Return the vectors of `keys`, a row for each that has one.

@@ -231,10 +231,7 @@ class Holds:
             refused[name] = sorted({*refused.get(name, ()), *ids})
         state = {"waiting": waiting, "rejected": refused, "later": later}
         if raw := _state_bytes(state, self.vault):
-            if self.vault.exists(STATE):
-                self.vault.rewrite(STATE, lambda _: raw)
-            else:
-                self.vault.create(STATE, raw)
+            self.vault.put(STATE, raw)
 
 
 def _ids_by_pass(stored: Any, part: str) -> IdsByPass:

@@ -6,7 +6,6 @@ writer, in the thread of the caller, so that no other work waits for it.
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -16,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
-from engram.maintenance.forecast import CURVE_POINTS
 from engram.maintenance.report import Action, Report, RunInterruptedError
 from engram.maintenance.schedule import CADENCES
-from engram.pipeline.run_log import RUNS
+from engram.vault.runs import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -322,20 +320,7 @@ class MaintenanceLoop:
 
     # -- other operations --------------------------------------------------------------
 
-    def runs(self, last: int) -> dict[str, Any]:
-        """Return the latest runs, newest first, and whether each can be undone."""
-        undoable = set(self.maintenance.history.runs())
-        made = jsonl.rows(self.maintenance.snapshot.read(RUNS), newest_first=True)
-        rows = [
-            row | {"can_be_undone": row.get("id") in undoable}
-            for row in itertools.islice(made, last)
-        ]
-        if imports := [row for log in self.imports.logs() for row in log.rows()]:
-            rows += reversed(imports)
-            rows.sort(key=lambda row: str(row.get("at")), reverse=True)
-        return {"runs": rows[:last]}
-
-    def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002
+    def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:
         """Undo a run (`X6`), an import, or the undo of an import.
 
         The id `last` stands for the latest change that was not undone: a decision of
@@ -343,12 +328,12 @@ class MaintenanceLoop:
         """
         if id == LAST:
             imports = [log.run for log in self.imports.logs() if not log.undone]
-            id = max(imports, default="")  # noqa: A001
+            id = max(imports, default="")
             made = jsonl.rows(self.maintenance.snapshot.read(RUNS), newest_first=True)
             runs = (
                 str(row.get("id")) for row in made if row.get("cadence") not in CADENCES
             )
-            id = max(id, self.maintenance.history.first_undoable(runs))  # noqa: A001
+            id = max(id, self.maintenance.history.first_undoable(runs))
         if found := self.imports.find(id):
             return self._undo_import(*found, dry_run=dry_run).as_json()
         return self.maintenance.undo(id, dry_run=dry_run).as_json()
@@ -385,12 +370,6 @@ class MaintenanceLoop:
             dry_run=dry_run,
         )
 
-    def prune(self, threshold: float | None, *, dry_run: bool) -> dict[str, Any]:
-        """Prune unprotected memories below an effective confidence (`A24`)."""
-        if threshold is None:
-            threshold = self.settings.policy.lifecycle.prune_confidence
-        return self.maintenance.prune(threshold, dry_run=dry_run).as_json()
-
     def requested(
         self, name: str, passes: Sequence[Pass], *, dry_run: bool, ask: bool = False
     ) -> dict[str, Any]:
@@ -411,11 +390,3 @@ class MaintenanceLoop:
                 lambda: self.maintenance.requested(name, passes, dry_run=dry_run)
             )
         return report.as_json() | ({"model": fault} if fault else {})
-
-    def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
-        """Return the coming changes of unused memories within `days` days (`X10`).
-
-        With `curve` each row has the values of the memory until then.
-        """
-        coming = self.maintenance.forecast(days, CURVE_POINTS if curve else 0)
-        return {"days": days, "coming": coming}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from engram.core.records import BlockEdit, Create, Edit, Fact, Move
 from engram.errors import EngramError, unexpected
 from engram.maintenance.holds import PORTIONED_PASSES
-from engram.maintenance.overlay import Overlay, PlannedNote, within
+from engram.maintenance.overlay import Overlay, within
 from engram.maintenance.passes.view import (
     FOREIGN,
     TRASH,
@@ -33,6 +33,7 @@ from engram.maintenance.passes.view import (
 )
 from engram.maintenance.report import Action, RunInterruptedError
 from engram.vault import blocks, disk, facts, frontmatter, reviews
+from engram.vault.changes import INCOMPLETE
 from engram.vault.edges import EDGES
 
 if TYPE_CHECKING:
@@ -41,16 +42,15 @@ if TYPE_CHECKING:
 
     from engram.core.actions import Proposal
     from engram.core.records import Change, Usage, VectorStorage
-    from engram.maintenance.overlay import PlannedWrite
     from engram.maintenance.passes.view import Pass, Step
     from engram.pipeline.write import NoteWriter
+    from engram.vault.changes import Write
     from engram.vault.edges import EdgeStore
 
 
 ROUNDS = 8
 """Maximum number of rounds of all passes; two are enough for the present passes."""
 
-INCOMPLETE = "another change of its group has to wait"
 NEXT_NIGHTS = "it will be archived in one of the next nights"
 DECLINED = "a user is asked about it, or has declined"
 
@@ -138,18 +138,17 @@ class RunPlan:
     def plan(self, passes: Sequence[Pass]) -> None:
         """Call the passes in order until none has a new change.
 
-        A pass that fails stops no other and is named in `failures`. A pass whose input
-        has not changed is not called again.
+        A pass that fails stops no other and is named in `failures`. A pass is called
+        again only if the view has changed.
         """
         asked = [one for one in passes if one.__name__ not in self.skip]
-        seen: dict[str, tuple[PassView, frozenset[str]]] = {}
+        seen: dict[str, PassView] = {}
         for _ in range(ROUNDS):
             before = len(self.actions)
             for one in tuple(asked):
                 name = one.__name__
-                if name in seen and self.view.is_like(*seen[name]):
+                if seen.get(name) is self.view:
                     continue
-                self.view.reads.clear()
                 self.view.reader.begin(name)
                 try:
                     steps = one(self.view, self.now)
@@ -159,7 +158,7 @@ class RunPlan:
                     self.failures[name] = _error_text(name, fault)
                     asked.remove(one)
                 else:
-                    seen[name] = self.view, frozenset(self.view.reads)
+                    seen[name] = self.view
                     self._take(name, steps)
             if len(self.actions) == before:
                 return
@@ -291,14 +290,14 @@ class RunPlan:
         name: str,
         key: str,
         step: Change,
-        note: PlannedNote,
+        note: Write,
         update: ViewUpdate,
     ) -> None:
         """Keep a permitted change of the note `key`."""
         known = self.view.memories.get(key)
         target = step.to if isinstance(step, Move) else step.path
         self.actions.append(Action(name, key, step.path, target, step.why))
-        self._overlay.keep(key, note)
+        self._overlay.keep(note)
         if isinstance(step, Create):
             self._targets.add(target)
             return
@@ -340,7 +339,7 @@ class RunPlan:
 
     # -- permission --------------------------------------------------------------------
 
-    def _permitted(self, name: str, key: str, step: Change) -> PlannedNote | None:
+    def _permitted(self, name: str, key: str, step: Change) -> Write | None:
         """Return the note `key` after `step`, or None if the change is refused (`X23`).
 
         The reason is recorded: in `deferred` by path, or as a number in `left_alone`.
@@ -359,8 +358,9 @@ class RunPlan:
     def _is_refused(self, name: str, key: str, step: Change) -> bool:
         """Return whether a pass may not make this change, and record the reason."""
         planned = self._overlay.notes.get(key)
-        if planned and isinstance(planned.change, Create):
-            if planned.change != step:  # equal if a pass repeats it in a new round
+        if planned and not planned.before:
+            new = isinstance(step, Create) and frontmatter.emit(step.keys, step.body)
+            if planned.new != new:  # equal if a pass repeats it in a new round
                 self.deferred[step.path] = "it is made in this run"
             return True
         known = self.view.memories.get(key)
@@ -510,21 +510,20 @@ class RunPlan:
 
     # -- the writes --------------------------------------------------------------------
 
-    def writes(self, edges: EdgeStore, limit: int) -> list[PlannedWrite]:
+    def writes(self, edges: EdgeStore, limit: int) -> list[Write]:
         """Return the files to write, state before notes; keep only their `actions`.
 
         Files beyond `limit` replaced bytes are deferred, because the undo history could
         not keep them; so is each note of an incomplete group.
         """
-        found: list[PlannedWrite] = []
+        found: list[Write] = []
         try:
             found += self._overlay.file_writes(edges)
         except EngramError as fault:
             self.failures["state"] = str(fault)
         found += self._overlay.page_writes()
         found += self._overlay.note_writes(self._groups)
-
-        kept, beyond = within(found, limit)
+        kept, beyond = within([write for write in found if write.is_change], limit)
         incomplete = self._incomplete({write.key for write in beyond})
         self.deferred |= {write.place: "too much for one run" for write in beyond}
         self.deferred |= {

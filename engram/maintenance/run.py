@@ -18,24 +18,23 @@ from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.maintenance.apply import RunWriter
 from engram.maintenance.forecast import forecast
 from engram.maintenance.holds import Holds, PlanWithHolds, path_of
-from engram.maintenance.overlay import PlannedWrite
 from engram.maintenance.passes import lifecycle
 from engram.maintenance.plan import RunPlan
 from engram.maintenance.report import Action, Progress, Report
 from engram.maintenance.schedule import cadence_of, passes_of
 from engram.maintenance.snapshot import Snapshot
 from engram.pipeline.forgetting import Forgetting
-from engram.pipeline.retraction import Retraction
-from engram.pipeline.run_log import DECISION, FILING
 from engram.pipeline.turn_edits import TurnEdits
 from engram.pipeline.write import action_row, reversed_row
 from engram.vault import frontmatter, reviews
-from engram.vault import undo as vault_undo
+from engram.vault.changes import plan_undo
+from engram.vault.runs import DECISION, FILING, UNDO
 
 if TYPE_CHECKING:
     from collections.abc import (
         Callable,
         Collection,
+        Iterable,
         Iterator,
         Mapping,
         Sequence,
@@ -52,7 +51,12 @@ if TYPE_CHECKING:
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
+    from engram.vault.changes import RecordedRun, Write
     from engram.vault.git import Git
+
+
+ENDED = ("status", "superseded_by")
+"""The keys of the front matter that say that a memory is over."""
 
 
 @contextmanager
@@ -99,8 +103,7 @@ class Maintenance:
         )
         self.holds = Holds(self.vault, settings.zone, ask=settings.holds == "ask")
         self.history_bytes = settings.policy.consolidation.history_bytes
-        self.run_log = note_writer.runs
-        self.history = self.run_log.history
+        self.history = note_writer.runs
         self.run_writer = RunWriter(
             note_writer,
             entity_writer,
@@ -267,7 +270,7 @@ class Maintenance:
         plan = planned.plan
         writes = plan.writes(self.edges, self.history_bytes)
         failures |= plan.failures
-        run = self.run_log.new_id(now, name)
+        run = self.history.new_id(now, name)
         if not dry_run:
             failures |= self.run_writer.apply(
                 run, name, now, writes, plan.actions, failures
@@ -353,33 +356,26 @@ class Maintenance:
         archives it again. Raises NotFoundError, ConflictError.
         """
         now, recorded = self.clock(), self._recorded_run(run_id)
-        undone = recorded.cadence.removeprefix(f"{vault_undo.UNDO} ")
+        undone = recorded.cadence.removeprefix(f"{UNDO} ")
         if undone != recorded.cadence and self._recorded_run(undone).hidden:
             raise ConflictError(
                 "this undo showed again what was forgotten",
                 where=recorded.run,
                 fix="Use `engram forget` again.",
             )
-        plan = vault_undo.plan_undo(self.vault, recorded)
-        run = self.run_log.new_id(now, "undo")
-        writes = [
-            PlannedWrite(_id_in(new or raw), step, raw, new)
-            for step, new in plan.steps
-            for raw in [plan.replaced.get(step.was, b"")]
-        ]
+        writes, stays = plan_undo(self.vault, recorded)
+        run = self.history.new_id(now, UNDO)
         why = f"a user undid run {recorded.run}"
         actions = [
-            Action("undo", write.key, write.step.before, write.step.after, why)
+            Action("undo", write.key, write.before, write.after, why)
             for write in writes
         ]
         actions += [Action("restore", key, key, key, why) for key in recorded.hidden]
         actions += [Action("withdraw", key, key, key, why) for key in recorded.told]
         failures: dict[str, str] = {}
         if actions and not dry_run:
-            steps = [write.step for write in writes]
-            undone = f"{vault_undo.UNDO} {recorded.run}"
-            self.history.record(run, steps, plan.replaced, undone)
-            failures |= self.run_writer.put(writes)
+            self.history.record(run, writes, f"{UNDO} {recorded.run}")
+            failures |= self.run_writer.put(writes, {})
             is_filing = recorded.cadence == FILING
             self._log_undo(run, now, writes, actions, failures, recorded.cadence)
             if recorded.cadence == DECISION:
@@ -388,7 +384,6 @@ class Maintenance:
                 self._settle_filing(now, writes, why)
                 failures |= self.run("nightly", only="merge").failures
             failures |= self.run_writer.record(run, "undo", now, actions, failures)
-            self.history.mark_finished(run)
             failures |= self.run_writer.commit(run, f"undo {recorded.run}", writes)
         return Report(
             run=run if actions else "",
@@ -396,7 +391,7 @@ class Maintenance:
             started=now,
             ended=self.clock(),
             actions=tuple(actions),
-            deferred=plan.stays,
+            deferred=stays,
             failures=failures,
             dry_run=dry_run,
         )
@@ -405,7 +400,7 @@ class Maintenance:
         self,
         run: str,
         now: datetime,
-        writes: Sequence[PlannedWrite],
+        writes: Sequence[Write],
         actions: Sequence[Action],
         failures: Mapping[str, str],
         cadence: str,
@@ -416,8 +411,8 @@ class Maintenance:
         which the user is asked again. `cadence` is that of the run.
         """
         is_filing = cadence == FILING
-        changed = _is_active_again if is_filing else _is_restored
-        restored = {write.key for write in writes if changed(write)}
+        keys = ENDED if is_filing else (*ENDED, "supersedes")
+        restored = {write.key for write in writes if _is_restored(write, keys)}
         restored = set() if cadence == DECISION else restored
         verb = "restore" if is_filing else "edit"
         rows: list[dict[str, object]] = []
@@ -440,7 +435,7 @@ class Maintenance:
 
     def _settle_decision(
         self,
-        recorded: vault_undo.RecordedRun,
+        recorded: RecordedRun,
         memories: Sequence[str],
         now: datetime,
         why: str,
@@ -448,16 +443,12 @@ class Maintenance:
         """Show what a decision hid, and withdraw the turns that it filed."""
         forgetting = Forgetting(self.note_writer)
         forgetting.restore_all([*memories, *recorded.hidden], now, why)
-        edits = TurnEdits(
-            self.note_writer, forgetting, Retraction(self.note_writer, forgetting)
-        )
+        edits = TurnEdits(self.note_writer, forgetting)
         units = self.index.units(recorded.told).values()
         turns = [unit for unit in units if isinstance(unit, FiledTurn)]
         edits.withdraw(turns, now, why)
 
-    def _settle_filing(
-        self, now: datetime, writes: Sequence[PlannedWrite], why: str
-    ) -> None:
+    def _settle_filing(self, now: datetime, writes: Sequence[Write], why: str) -> None:
         """Prevent new ends of the memories that the undo of a filing restored."""
         catalog = self.index.catalog
         restored = filter(None, map(catalog.fact, (one.key for one in writes)))
@@ -465,7 +456,7 @@ class Maintenance:
         forgetting = Forgetting(self.note_writer)
         for fact in facts:
             forgetting.restore(fact.id, now, why)
-        forgetting.bring_back(facts, now)
+        forgetting.unbury(facts, now, always=True)
         rows = []
         for write in writes:
             named = frontmatter.read(write.raw).keys.get("superseded_by")
@@ -474,7 +465,7 @@ class Maintenance:
                 rows.append(action_row(now, "decide", pair, why))
         self.note_writer.log_actions(rows)
 
-    def _recorded_run(self, run_id: str) -> vault_undo.RecordedRun:
+    def _recorded_run(self, run_id: str) -> RecordedRun:
         try:
             return self.history.load(self.history.find(run_id))
         except NotFoundError:
@@ -490,24 +481,9 @@ class Maintenance:
         return forecast(self.snapshot.view(now), now, days, points)
 
 
-def _id_in(raw: bytes) -> str:
-    """Return the id of the memory in a note, or '' for any other file."""
-    name = frontmatter.read(raw).keys.get("id")
-    return name if isinstance(name, str) else ""
-
-
-def _is_active_again(write: PlannedWrite) -> bool:
-    """Return whether an undo restores an ended or weakened memory."""
+def _is_restored(write: Write, keys: Iterable[str]) -> bool:
+    """Return whether an undo moves a memory, gives one back or changes such a key."""
+    if not write.after or write.before != write.after:
+        return bool(write.after)
     was, now = frontmatter.read(write.raw).keys, frontmatter.read(write.new).keys
-    return was.get("superseded_by") != now.get("superseded_by") or (
-        was.get("status") != now.get("status")
-    )
-
-
-def _is_restored(write: PlannedWrite) -> bool:
-    """Return whether an undo restores a memory or removes its successor."""
-    if not write.step.after or write.step.before != write.step.after:
-        return bool(write.step.after)
-    was, now = frontmatter.read(write.raw).keys, frontmatter.read(write.new).keys
-    keys = ("status", "supersedes", "superseded_by")
     return any(was.get(key) != now.get(key) for key in keys)

@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.core import trust
-from engram.core.records import FiledTurn
 from engram.errors import EngramError, NotFoundError
 from engram.index.conversations import SessionReader
 from engram.llm.answers import AnswerCache
 from engram.maintenance.passes.view import FOREIGN, MemoryState, PassView, VaultReader
 from engram.pipeline.neighbours import NeighbourCache
-from engram.pipeline.run_log import RUNS
 from engram.vault import disk as vault_disk
 from engram.vault import frontmatter
 from engram.vault.blocks import page_from
 from engram.vault.paths import is_text
+from engram.vault.runs import RUNS
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
@@ -58,7 +57,6 @@ class Snapshot(VaultReader):
         self.progress = progress
         self.note_writer = note_writer
         self.neighbour_cache = NeighbourCache(comparison.neighbours)
-        self.state_search = comparison.states
         self.vault, self.index, self.settings = (
             note_writer.vault,
             note_writer.index,
@@ -72,8 +70,6 @@ class Snapshot(VaultReader):
         self._voices: dict[str, trust.TurnSource] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
         self._answer_failures: dict[str, str] = {}
-        self._same_state: dict[str, Sequence[Fact]] = {}
-        self._same_state_mark: object = None
         self.answers = AnswerCache(
             self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers
         )
@@ -152,22 +148,6 @@ class Snapshot(VaultReader):
         """Return the neighbours of a memory, from the cache."""
         self.check()
         return self.neighbour_cache.near(fact)
-
-    def same_state(self, fact: Fact) -> Sequence[Fact]:
-        """Return active memories that may state the same attribute, such as a home.
-
-        The results are cached until the index or the owner's names change.
-        """
-        self.check()
-        search = self.state_search
-        mark = self.index.mark, search.name_words()
-        if mark != self._same_state_mark:
-            self._same_state, self._same_state_mark = {}, mark
-        if fact.id not in self._same_state:
-            stated = search.states_of(fact.text)
-            found = search.near(stated, ("active",), fact.persona) if stated else ()
-            self._same_state[fact.id] = found
-        return self._same_state[fact.id]
 
     def statements(self) -> Mapping[str, str]:
         """Return the content hashes of all active memories, by id."""
@@ -309,13 +289,6 @@ class Snapshot(VaultReader):
             elif keys := {name: str(row[name]) for name in TIME_KEYS if name in row}:
                 times[memory] = keys
         return times
-
-    def group_speakers(self, fact: Fact) -> frozenset[str]:
-        """Return the users who told a memory in groups; empty if it has another source."""
-        units = self.index.units([key for key in (fact.source, *fact.also) if key])
-        turns = [unit.turn for unit in units.values() if isinstance(unit, FiledTurn)]
-        in_groups = all(turn.group and turn.speaker for turn in turns)
-        return frozenset(turn.speaker for turn in turns if in_groups)
 
     def said_by(self, fact: Fact, *, ask: bool = True) -> str:
         """Return the source class of a memory.

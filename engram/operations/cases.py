@@ -115,7 +115,7 @@ class CaseReader:
             )
         return found[0]
 
-    def listed(self, id: str | None = None) -> dict[str, Any]:  # noqa: A002
+    def listed(self, id: str | None = None) -> dict[str, Any]:
         """Return all cases, or the case `id`, as JSON."""
         return self.as_json([self.find(id)] if id else self.open_cases())
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import replace
 from datetime import UTC, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import todos, trust
 from engram.core.actions import GUIDELINES_FILE, clear_guidelines
@@ -26,7 +26,15 @@ from engram.core.sessions import (
 )
 from engram.errors import BadRequestError
 from engram.ingest import requests
-from engram.operations.retrieval import asking
+from engram.operations.results import Context, Todos
+from engram.operations.signature import (
+    ANY_CALLER,
+    Asking,
+    Between,
+    Persona,
+    Record,
+    operation,
+)
 from engram.recall import formatting, search
 from engram.recall.context_lines import (
     TITLES,
@@ -84,27 +92,29 @@ class ContextBuilder:
         self._read: tuple[object, Sequence[Fact], Mapping[str, Sequence[Slot]]]
         self._read = (None, (), {})
 
+    @operation(Todos, callers=ANY_CALLER)
     def todos(
         self,
-        stage: str,
-        persona: str | None,
         *,
-        all_personas: bool = False,
-        owner: bool = False,
+        stage: Annotated[
+            str,
+            "which to list: open, fulfilled, expired, habit, thread, friction or all; open if absent",
+        ] = "open",
+        asks: str | None = None,
     ) -> dict[str, Any]:
-        """Return the promises and loops in this stage, those due first (`E16`).
+        """List promises, habits, open threads and frictions. Shows one line for each,
+        with its stage, its date and its id.
 
-        Includes those of the persona and of no persona, or with `all_personas`, for the
-        `owner`, those of all. Times are local.
+        (Row E16.)
+        Times are local.
         """
-        persona = asking(persona, self.settings, owner=owner, everyone=all_personas)
         stage = todos.stage_named(stage)
         if stage not in STAGES:
             raise BadRequestError(
                 f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}."
             )
         now = self.clock()
-        promises = self._promises(persona, self.index.catalog.promises())
+        promises = self._promises(asks, self.index.catalog.promises())
         chosen = [
             fact
             for fact in self._visible(promises)
@@ -119,18 +129,27 @@ class ContextBuilder:
             ]
         }
 
+    @operation(Context, "POST /v1/context", callers=ANY_CALLER)
     def context(
         self,
-        query: str | None,
-        session: str | None,
-        persona: str | None,
-        budget: int | None,
+        query: Annotated[str | None, "the user's latest message"] = None,
         *,
-        with_question: bool = False,
-        record: bool = True,
+        session: Asking = None,
+        persona: Persona = None,
+        budget: Annotated[
+            int | None, "maximum number of tokens of the text", Between(50, 100000)
+        ] = None,
+        with_question: Annotated[
+            bool, "add one review question for the user, at most once a day"
+        ] = False,
+        record: Record = True,
     ) -> dict[str, Any]:
-        """Return the parts of the context, in at most `budget` tokens (`E18`).
+        """Show what a chatbot should know before its next answer. Prints who the user
+        is, pinned memories, what is known of those whom QUERY names, the last
+        conversation, open promises (overdue ones first), and the memories that match
+        QUERY, in one text of limited length.
 
+        (Row E18.)
         To fit, the hits for the question are left out first, then the parts in the
         order of `DROP_ORDER`. With `with_question` one review question is added if it
         fits, at most once a day (`X9`). The advice from the action log (`C21`) is
@@ -244,7 +263,9 @@ class ContextBuilder:
             stored["lastInteraction"] = at.astimezone(UTC).isoformat(timespec="seconds")
         if last:
             shown = reading_of(last, self.settings.zone).shown
-            stored["lastUserMessage"] = last_message(shown, self.settings.policy.talks)
+            stored["lastUserMessage"] = last_message(
+                shown, self.settings.policy.sessions
+            )
         state = {
             key: self._cut(value) if isinstance(value, str) else value
             for key, value in stored.items()

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 from engram.core import lifecycle
 from engram.core.personas import sees
 from engram.ingest import requests
-from engram.operations.retrieval import asking
+from engram.operations.results import DigestOfSpan
+from engram.operations.signature import (
+    ANY_CALLER,
+    Since,
+    operation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,15 +44,15 @@ class Digest:
         self.clock = retriever.clock
         self.context = context
 
+    @operation(DigestOfSpan, callers=ANY_CALLER)
     def digest(
         self,
         *,
-        since: str | None = None,
-        persona: str | None = None,
-        all_personas: bool = False,
-        owner: bool = False,
+        since: Since = None,
+        asks: str | None = None,
     ) -> dict[str, Any]:
-        """Return the memories of a span by the kind of change, and a text of them.
+        """Show what was learned, changed and ended in a span, and what is due. Lists
+        at most 25 memories of each kind, those of a week if no time is named.
 
         Raises BadRequestError for a time that cannot be read.
         """
@@ -57,7 +62,6 @@ class Digest:
             if since
             else now - timedelta(days=DAYS)
         )
-        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
         facts = {
             one.id: one for one in self.index.catalog.facts() if sees(asks, one.persona)
         }
@@ -65,7 +69,7 @@ class Digest:
             "learned": [*self._learned(facts.values(), begin, now)],
             "changed": [*self._changed(facts, begin)],
             "ended": [*self._ended(facts.values(), begin, now)],
-            "due": [*self._due(now, persona, everyone=all_personas, owner=owner)],
+            "due": [*self._due(now, asks)],
         }
         counts = {name: len(rows) for name, rows in parts.items()}
         listed = {name: rows[:MOST] for name, rows in parts.items()}
@@ -86,7 +90,7 @@ class Digest:
             if one.created
             and one.created >= begin
             and lifecycle.hidden_reason(one, now) is None
-            and self.index.visible(one) == one
+            and self._is_shown(one)
         ]
         some.sort(key=lambda one: (one.category, -one.importance, one.id))
         for one in some:
@@ -109,15 +113,13 @@ class Digest:
         for one in facts:
             over = one.valid_until or lifecycle.effective_expiry(one)
             ended = over is not None and begin <= over <= now
-            is_over = one.status in {*REPLACED, "archived"} or one.status == "active"
+            is_over = one.status in {*REPLACED, "archived", "active"}
             if ended and is_over and not one.superseded_by and self._is_shown(one):
                 yield self._row(one, over)
 
-    def _due(
-        self, now: datetime, persona: str | None, *, everyone: bool, owner: bool
-    ) -> Iterator[dict[str, Any]]:
+    def _due(self, now: datetime, asks: str | None) -> Iterator[dict[str, Any]]:
         """Yield the open promises that are overdue, or due within a week."""
-        found = self.context.todos("open", persona, all_personas=everyone, owner=owner)
+        found = self.context.todos(asks=asks)
         for row in found["todos"]:
             due = row.get("due")
             if due and datetime.fromisoformat(due) <= now + timedelta(days=DAYS):

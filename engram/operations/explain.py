@@ -10,7 +10,7 @@ import re
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import actions, decay, graph, lifecycle, trust
 from engram.core import importance as core_importance
@@ -18,6 +18,8 @@ from engram.core.forgetting import Utterance
 from engram.core.records import Fact, FiledTurn
 from engram.errors import NotFoundError
 from engram.maintenance.forecast import CURVE_POINTS, SOUND
+from engram.operations.results import Explained, Shown
+from engram.operations.signature import ANY_CALLER, Between, Id, operation
 from engram.recall import formatting
 from engram.vault import facts, frontmatter
 from engram.vault.store import ACTIONS
@@ -58,8 +60,19 @@ class Explainer:
         self.entity_writer = entity_writer
         self.clock = clock
 
-    def show(self, id: str, forecast: int | None = None) -> dict[str, Any]:  # noqa: A002
-        """Return one memory with its note, source, use, present weight and relations.
+    @operation(Shown, "GET /v1/memories/{id}", callers=ANY_CALLER)
+    def show(
+        self,
+        id: Id,
+        *,
+        forecast: Annotated[
+            int | None,
+            "number of days for which to forecast its changes without use",
+            Between(1, 3650),
+        ] = None,
+    ) -> dict[str, Any]:
+        """Show one memory, or an entity, a storyline or a macro by its name or path.
+        Prints its fields and the text of its note.
 
         `forecast` is a number of days: the result then has the values of the memory
         until then, and its changes without use.
@@ -203,8 +216,13 @@ class Explainer:
             "last_access": _plain(last),
         }
 
-    def why(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Return the turns behind a memory, its stage, and each decision on it.
+    @operation(Explained, callers=ANY_CALLER)
+    def why(
+        self,
+        id: Id,
+    ) -> dict[str, Any]:
+        """Explain where a memory comes from. Shows the turns behind it, its stage with
+        the reason, and each change made to it.
 
         The decisions include refused ones. `stage_why` is the rule that gave `stage`; a
         memory that is neither active nor archived has none.
@@ -282,7 +300,7 @@ class Explainer:
         )
         weights = asdict(vitals) | {
             "feedback": feedback,
-            "importance": core_importance.composite_importance(use, policy.ladder),
+            "importance": core_importance.composite_importance(use, policy.dedup),
         }
         worth = {name: round(value, 3) for name, value in weights.items()}
         return {

@@ -18,6 +18,8 @@ from engram.core.classify import with_new_time
 from engram.core.records import Fact
 from engram.core.turn_versions import text_digest
 from engram.errors import ConflictError, NotFoundError
+from engram.operations.results import Reindexed
+from engram.operations.signature import operation
 from engram.pipeline.write import action_row
 from engram.vault.formats import time_text
 from engram.vault.paths import printable
@@ -122,9 +124,14 @@ class FileSync:
             time.sleep(self.settings.policy.files.settle_most_seconds)
             self.rescan(unsettled)
 
-    def reindex(self) -> dict[str, Any]:
-        """Delete every derived store and read the vault again (row X20).
+    @operation(Reindexed, writes=True, own_command=True)
+    def reindex(
+        self,
+    ) -> dict[str, Any]:
+        """Rebuild the index from the files of the vault. Shows the seconds it took,
+        and counts of memories, turns and files.
 
+        (Row X20.)
         Changes by users are recorded first, because the catalogue with the former state
         of the files is deleted too.
         """
@@ -191,7 +198,7 @@ class FileSync:
             was_forgotten = edit.before.status == "forgotten"
             is_forgotten = edit.after.status == "forgotten"
             if is_forgotten and not was_forgotten:
-                self.forgetting.add_tombstones([edit.after], now, SET_STATUS)
+                self.forgetting.record_forgotten(edit.after, now, SET_STATUS)
             elif was_forgotten and not is_forgotten:
                 self.forgetting.restore(edit.after.id, now, SET_STATUS)
             at = self.vault.edited_at(edit.after.path)

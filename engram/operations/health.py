@@ -7,12 +7,14 @@ import time
 from collections import Counter
 from dataclasses import asdict
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.config import has_sentence_weights, without_password
 from engram.core.records import Problem
 from engram.errors import ConfigError, ModelError
 from engram.index.check import differences
+from engram.operations.results import Diagnosis, VaultCounts, VaultStatus
+from engram.operations.signature import ANY_CALLER, operation
 from engram.pipeline.embed import calibrate as calibration
 from engram.vault import sessions
 from engram.vault.paths import printable, walk
@@ -82,10 +84,20 @@ class HealthOperations:
         self.extractor = maintenance_loop.extractor
         self._started = time.monotonic()
 
+    @operation(Diagnosis, waits=True)
     def doctor(
-        self, *, accept_deletions: bool = False, calibrate: bool = False
+        self,
+        *,
+        accept_deletions: Annotated[
+            bool, "accept that many notes were deleted at once"
+        ] = False,
+        calibrate: Annotated[
+            bool,
+            "add the calibration of the embedding model's similarities in this vault",
+        ] = False,
     ) -> dict[str, Any]:
-        """Return the problems of vault, journal and index, each with its fix.
+        """Check vault, journal, index and models for problems. Shows each problem with
+        its place and its fix.
 
         `accept_deletions` treats vanished notes as deleted. `calibrate` adds the
         calibration of the embedding model's similarities in this vault.
@@ -174,8 +186,13 @@ class HealthOperations:
             return "its similarities are used for ranking only, until there are enough pairs to calibrate"
         return "its similarities are calibrated on the memories of this vault"
 
-    def stats(self) -> dict[str, Any]:
-        """Return counts of notes, turns and files, and their sizes."""
+    @operation(VaultCounts, callers=ANY_CALLER, own_command=True)
+    def stats(
+        self,
+    ) -> dict[str, Any]:
+        """Count memories, turns and files. Shows one line for each count, and how many
+        turns wait.
+        """
         return {
             "vault": str(self.settings.vault),
             **self.index.counts(),
@@ -212,8 +229,13 @@ class HealthOperations:
         )
         return f"{len(again)} {told}" if again else ""
 
-    def status(self, *, ready: bool) -> dict[str, Any]:
-        """Return the state of this process, and the parts of it that do not work.
+    @operation(VaultStatus, callers=ANY_CALLER, own_command=True)
+    def status(
+        self,
+        *,
+        ready: bool = True,
+    ) -> dict[str, Any]:
+        """Show the state of the daemon, and the parts that do not work.
 
         `ready` is true if the index covers the whole vault.
         """

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from operator import attrgetter
 from sys import intern
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import lifecycle
 from engram.core.entities import OWNER, name_key
@@ -23,7 +23,14 @@ from engram.core.personas import display_persona, sees
 from engram.core.records import STATUSES, Fact
 from engram.errors import BadRequestError
 from engram.ingest import requests
-from engram.operations.retrieval import asking
+from engram.operations.results import MemoryPage
+from engram.operations.signature import (
+    ANY_CALLER,
+    TIME,
+    After,
+    Between,
+    operation,
+)
 from engram.recall import formatting
 
 if TYPE_CHECKING:
@@ -171,33 +178,42 @@ class MemoryList:
         self.settings = retriever.settings
         self.clock = retriever.clock
 
+    @operation(MemoryPage, "GET /v1/memories", name="list", callers=ANY_CALLER)
     def page(
         self,
-        status: str,
-        limit: int,
         *,
-        category: str | None = None,
-        about: str | None = None,
-        stage: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        after: str | None = None,
-        persona: str | None = None,
-        all_personas: bool = False,
-        owner: bool = False,
+        status: Annotated[
+            str,
+            "which to list: active, archived, superseded, invalidated, pruned, forgotten, review or all; active if absent",
+        ] = "active",
+        category: Annotated[str | None, "only this category"] = None,
+        about: Annotated[
+            str | None, "only memories about this person, place or thing"
+        ] = None,
+        stage: Annotated[
+            str | None,
+            "only memories of this stage: candidate, validated, active, core, stale or archived",
+        ] = None,
+        since: Annotated[
+            str | None, "only memories learned from this time on", TIME
+        ] = None,
+        until: Annotated[
+            str | None, "only memories learned up to this time", TIME
+        ] = None,
+        limit: Annotated[int, "number of memories on a page", Between(1, 1000)] = 20,
+        after: After = None,
+        asks: str | None = None,
     ) -> dict[str, Any]:
-        """Return up to `limit` memories, newest first, and where the next page begins.
+        """List memories, newest first. Shows one line for each, and how to get the
+        next page.
 
-        `after` is the `next` of the previous page. Memories of the persona and of no
-        persona are listed, or with `all_personas`, for the `owner`, those of all. A
-        `stage` is computed for each memory that the other arguments select (`C24`).
+        A `stage` is computed for each memory that the other arguments select (`C24`).
         Raises BadRequestError for an unknown status or stage, or a time that cannot be
         read.
         """
         _check_choice("status", status, CHOICES)
         if stage:
             _check_choice("stage", stage, STAGES)
-        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
         span = requests.span(since, until, self.settings.zone, self.clock())
         rows = [
             row

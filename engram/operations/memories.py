@@ -6,8 +6,8 @@ request; each is a row of the action log (rows A26, C24, D7, D8, E16, X8).
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import lifecycle, todos
 from engram.core.language.secrets import redact
@@ -15,19 +15,20 @@ from engram.core.records import (
     HIGH,
     SENSITIVITIES,
     UNKNOWN_PERSONA,
-    Edit,
     Fact,
     FiledTurn,
 )
-from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError
+from engram.errors import BadRequestError, ConflictError, ForbiddenError
 from engram.operations.notes import ACTIVE
+from engram.operations.results import Forgotten, Sensitivity, Settled, Updated, Verified
+from engram.operations.signature import AnyId, Id, operation
 from engram.pipeline.forgetting import USER_DECIDED
 from engram.pipeline.write import KNOWN, action_row
 from engram.recall.topics import ENDED
+from engram.vault import facts
 from engram.vault.formats import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from engram.operations.notes import Keys, NoteEditor
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from engram.pipeline.usage import UsageTracker
 
 USER_ASKED = "the user asked"
+VERIFIED = {"user_confirmed": "confirm", "disputed": "dispute"}
+"""The action in the log by the verification that it gives a memory."""
 SET_STATUS = "a user set the status"
 LAYERS = {"up": lifecycle.promoted_layer, "down": lifecycle.demoted_layer}
 SETTLED = (todos.FULFILLED, todos.EXPIRED)
@@ -66,34 +69,59 @@ class MemoryOperations:
 
     # -- confirm, dispute, settle ------------------------------------------------------
 
-    def confirm(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Record that a memory is true; a speculative one no longer expires (A8, C17)."""
-        fact = self.editor.find(id)
-        keys: Keys = {"verification": "user_confirmed"}
-        return self._verify(
-            fact, "confirm", keys | self.note_writer.confirmation_keys(fact)
-        )
-
-    def dispute(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Record that a memory is doubtful; it remains and ranks lower (C24)."""
-        fact = self.editor.find(id)
-        return self._verify(fact, "dispute", {"verification": "disputed"})
-
-    def _verify(
-        self, fact: Fact, action: str, keys: Mapping[str, object]
+    @operation(Verified, writes=True, decides=True)
+    def confirm(
+        self,
+        id: Id,
     ) -> dict[str, Any]:
+        """Record that a memory is true. Shows its id, its note and how it is verified.
+
+        (Rows A8, C17.)
+        """
+        fact = self.editor.find(id)
+        return self._verify(self.note_writer.confirmed(fact), fact, "user_confirmed")
+
+    @operation(Verified, writes=True, decides=True)
+    def dispute(
+        self,
+        id: Id,
+    ) -> dict[str, Any]:
+        """Record that a memory is doubtful. It stays and ranks lower; shows its id,
+        its note and how it is verified.
+
+        (Row C24.)
+        """
+        fact = self.editor.find(id)
+        return self._verify(fact, fact, "disputed")
+
+    def _verify(self, new: Fact, fact: Fact, verification: str) -> dict[str, Any]:
+        """Write `new`, the memory `fact` as a user judges it."""
         if fact.status == "review":
             raise ConflictError(
                 "the memory waits in review",
                 where=fact.id,
                 fix="Decide it with `engram review`.",
             )
+        action = VERIFIED[verification]
         row = action_row(self.clock(), action, fact.id, USER_DECIDED)
-        self.note_writer.write([Edit(fact.path, fact.sha, keys, action)], [row])
-        return {"id": fact.id, "path": fact.path, "verification": keys["verification"]}
+        new = replace(new, verification=verification)
+        change = facts.change(fact, new, self.settings.zone, action)
+        self.note_writer.write([change], [row])
+        return {"id": fact.id, "path": fact.path, "verification": verification}
 
-    def settle(self, id: str, stage: str) -> dict[str, Any]:  # noqa: A002
-        """Record that a promise was kept, has expired, or is open again (`E16`)."""
+    @operation(Settled, "POST /v1/todos/{id}", writes=True, decides=True)
+    def settle(
+        self,
+        id: Id,
+        stage: Annotated[
+            str, "fulfilled or done (the default), expired or cancelled, or open"
+        ] = "fulfilled",
+    ) -> dict[str, Any]:
+        """Mark a promise as fulfilled, expired or open. Shows its id, its note and its
+        new stage.
+
+        (Row E16.)
+        """
         fact = self.editor.find(id)
         stage = todos.stage_named(stage)
         if stage not in {*SETTLED, "open"}:
@@ -121,14 +149,23 @@ class MemoryOperations:
 
     # -- update ------------------------------------------------------------------------
 
+    @operation(
+        Updated, "PATCH /v1/memories/{id}", writes=True, decides=True, own_command=True
+    )
     def update(
         self,
-        id: str,  # noqa: A002
-        pinned: bool | None = None,  # noqa: FBT001
-        status: str | None = None,
-        layer: str | None = None,
+        id: AnyId,
+        *,
+        pinned: Annotated[bool | None, "whether the memory never fades"] = None,
+        status: Annotated[
+            str | None, "active, to bring an archived or forgotten memory back"
+        ] = None,
+        layer: Annotated[
+            str | None, "up: keep it for long; down: let it fade like an episode"
+        ] = None,
     ) -> dict[str, Any]:
-        """Pin, unpin, restore, promote or demote a memory; restore a turn.
+        """Pin, unpin, restore, promote or demote a memory. Shows the front-matter keys
+        that changed.
 
         (Rows D7, D8, E4, C23.) If another memory states the same as a restored one,
         that memory is updated and the verdict is `confirmed`.
@@ -149,19 +186,23 @@ class MemoryOperations:
         restores = bool(status) and unit.status != "active"
         if restores and (equal := self._restore_hidden(unit, now)):
             self.usage_tracker.record_evidence(equal.id, now)
-            result = self.update(equal.id, pinned, status, layer)
+            result = self.update(equal.id, pinned=pinned, status=status, layer=layer)
             return {**result, "verdict": "confirmed", "why": KNOWN}
         return self._update_note(unit, pinned, status, layer)
 
+    @operation(Sensitivity, writes=True, decides=True, retracts=True)
     def sensitivity(
         self,
-        id: str,  # noqa: A002
-        level: str,
+        id: Id,
+        level: Annotated[str, "low, normal or high"],
         *,
         owner: bool = False,
     ) -> dict[str, Any]:
-        """Record how sensitive a memory is (`B17`).
+        """Set how sensitive a memory is. A memory of level high is given to no model;
+        only the owner's command line and the persona that its note names may see it.
+        Shows who may see it from now on.
 
+        (Row B17.)
         Any chatbot may raise the level; only the owner's command line may lower it from
         high. `known_to` names who may see the memory from now on.
         """
@@ -212,7 +253,7 @@ class MemoryOperations:
             if fact.status == "forgotten":
                 self.entity_removal.tidy(now)
             if status and fact.status in ENDED:
-                self.forgetting.bring_back([fact], now)
+                self.forgetting.unbury([fact], now, always=True)
             if status:
                 self.usage_tracker.record_evidence(fact.id, now)
         return {
@@ -244,15 +285,26 @@ class MemoryOperations:
 
     # -- forget ------------------------------------------------------------------------
 
+    @operation(
+        Forgotten, "DELETE /v1/memories/{id}", writes=True, decides=True, retracts=True
+    )
     def forget(
         self,
-        id: str,  # noqa: A002
-        reason: str | None,
+        id: AnyId,
         *,
-        dry_run: bool = False,
+        reason: Annotated[
+            str | None, "reason, kept in the note and in the action log"
+        ] = None,
+        dry_run: Annotated[
+            bool,
+            "show the turns that support the memory and the other memories from them, and change nothing",
+        ] = False,
     ) -> dict[str, Any]:
-        """Stop recalling a memory or a turn, and every equal statement (A26, X8).
+        """Stop recalling a memory or a turn. Hides every sentence that says the same,
+        and shows the hidden memories and turns. No file is deleted; `engram restore`
+        reverses this.
 
+        (Rows A26, X8.)
         The note of a memory remains, marked as forgotten; so do the notes of other
         memories that say the same, or whose only evidence is a forgotten turn. Session
         files do not change: their forgotten sentences are hidden when they are read.
@@ -268,37 +320,21 @@ class MemoryOperations:
         if dry_run:
             return self._would_forget(unit)
         why = redact(reason or USER_ASKED).text
-        keys: Keys = {"status": "forgotten", "end_reason": why}
         if isinstance(unit, Fact):
-            name, text = unit.id, unit.text
-            sources = self.forgetting.evidence(unit).turns
+            name, path, text = unit.id, unit.path, unit.text
         else:
-            name, text, sources = unit.key, unit.turn.text, ()
-
-        before = self.index.tombstones.keys
-        self.forgetting.add_tombstones([unit], now, why)
-        hidden = self.forgetting.find_hidden(text, name, now, before)
-        if isinstance(unit, Fact):
-            self._mark_forgotten(unit, keys, why, now)
-
-        along = {
-            fact.id: fact for fact in (*hidden.facts, *self._supported_only_by(name))
-        }
-        self.forgetting.add_tombstones(along.values(), now, why, whole=name)
-        unchanged = {}
-        for fact in along.values():
-            same = f"{why}: it says the same"
-            if error := self.editor.try_patch(fact, keys, "forget", same):
-                unchanged[fact.path] = error
-
-        hides = {"memories": sorted(along), "turns": list(hidden.turns)}
-        self.note_writer.log_actions([action_row(now, "hide", name, why) | hides])
-        self.forgetting.summaries.drop([name, *sources, *hidden.turns])
+            name, path = unit.key, self._turn_path(unit.key)
+            text = unit.turn.text
+        plan = self.forgetting.plan([unit], now)
+        unchanged = self.forgetting.hide(name, plan, why, now, action="hide")
         result: dict[str, Any] = {
             "id": name,
-            "path": unit.path if isinstance(unit, Fact) else self._turn_path(name),
+            "path": path,
             "status": "forgotten",
-            "hides": hides,
+            "hides": {
+                "memories": sorted({*plan.facts} - {name}),
+                "turns": sorted({*plan.cut, *plan.turns} - {name}),
+            },
             "similar": self.forgetting.similar([text], now, {name}),
         }
         return result | ({"unchanged": unchanged} if unchanged else {})
@@ -318,26 +354,6 @@ class MemoryOperations:
             "turns": list(turns),
             "shared": [{"id": fact.id, "text": fact.text} for fact in shared],
         }
-
-    def _mark_forgotten(self, fact: Fact, keys: Keys, why: str, now: datetime) -> None:
-        """Set the status in the note; lift the tombstones again if that fails."""
-        try:
-            self.editor.patch(fact, keys, "forget", why)
-        except EngramError:
-            with suppress(EngramError):
-                if self.editor.find(fact.id).status != "forgotten":
-                    self.forgetting.restore(fact.id, now, why)
-            raise
-
-    def _supported_only_by(self, turn: str) -> list[Fact]:
-        """Return the memories whose only evidence is this turn; none for a memory's id."""
-        if "#" not in turn:
-            return []
-        return [
-            fact
-            for fact in self.index.catalog.facts(turn)
-            if {fact.source, *fact.also} - {""} == {turn} and fact.status != "forgotten"
-        ]
 
     def _find_unit(self, name: str) -> Fact | FiledTurn:
         """Return the turn with this name, or the memory as it is now in its note."""

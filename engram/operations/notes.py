@@ -14,12 +14,12 @@ from engram.core.records import Edit, Move
 from engram.errors import ConflictError, NotFoundError
 from engram.pipeline.forgetting import USER_DECIDED
 from engram.pipeline.write import action_row
-from engram.vault import frontmatter, reviews
-from engram.vault.formats import time_text, unused_name
+from engram.vault import facts, frontmatter, reviews
+from engram.vault.formats import unused_name
 from engram.vault.paths import FilePlace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from engram.core.records import Change, Fact
@@ -40,17 +40,16 @@ class NoteChanges:
         self.vault = note_writer.vault
         self.settings = note_writer.settings
 
-    def activate(self, fact: Fact, keys: Mapping[str, object], now: datetime) -> Change:
+    def activate(self, fact: Fact, new: Fact, now: datetime) -> Change:
         """Return the change that makes a memory active and confirmed, in `facts/`.
 
-        `keys` are further front-matter keys to set.
+        `new` is the memory with its other changes.
         """
-        active: Keys = {**ACTIVE, "verification": "user_confirmed"}
-        if fact.status == "superseded":
-            active["valid_until"] = None
-        return self._patch(
-            fact, {**active, **keys}, self._active_path(fact, now), USER_DECIDED
-        )
+        until = None if fact.status == "superseded" else fact.valid_until
+        new = replace(new, status="active", end_reason="", valid_until=until)
+        path = self._active_path(fact, now)
+        new = replace(new, verification="user_confirmed", path=path)
+        return self._change(fact, new, USER_DECIDED)
 
     def supersede(
         self, fact: Fact, winner: Fact, why: str, now: datetime, *, ended: bool = False
@@ -59,34 +58,32 @@ class NoteChanges:
 
         With `ended` the memory was true until `winner` became true.
         """
-        keys: Keys = {
-            "status": "superseded",
-            "superseded_by": [*without(fact.superseded_by, winner), winner.id],
-            "supersedes": without(fact.supersedes, winner) or None,
-            "end_reason": why,
-        }
-        until = winner.valid_from or winner.created or now
-        if ended and (fact.valid_until is None or fact.valid_until > until):
-            keys["valid_until"] = time_text(until, self.settings.zone)
+        until: datetime | None = winner.valid_from or winner.created or now
+        if not ended or (until and fact.valid_until and fact.valid_until <= until):
+            until = fact.valid_until
         in_review = fact.path.startswith(f"{reviews.FOLDER}/")
-        path = self._active_path(fact, now) if in_review else fact.path
-        return self._patch(fact, keys, path, why)
+        new = replace(
+            fact,
+            status="superseded",
+            superseded_by=(*_without(fact.superseded_by, winner), winner.id),
+            supersedes=_without(fact.supersedes, winner),
+            end_reason=why,
+            valid_until=until,
+            path=self._active_path(fact, now) if in_review else fact.path,
+        )
+        return self._change(fact, new, why)
 
     def trash(self, path: str, sha: str, now: datetime, why: str) -> Move:
         """Return the move of a note, unchanged, to the folder of today in `.trash/`."""
         day = f"{now.astimezone(self.settings.zone):%Y-%m-%d}"
         return Move(path, sha, self._free_path(f".trash/{day}", path), {}, why)
 
-    def _patch(
-        self, fact: Fact, keys: Mapping[str, object], path: str, why: str
-    ) -> Change:
-        """Return an edit or a move to `path` that removes a review question."""
+    def _change(self, fact: Fact, new: Fact, why: str) -> Change:
+        """Return the change of a note, which removes a review question."""
         raw = self.vault.read(fact.path)
         body = frontmatter.read(raw, self.settings.policy.files).body
         settled = reviews.without_question(body) if reviews.has_question(body) else None
-        if path == fact.path:
-            return Edit(fact.path, fact.sha, keys, why, settled)
-        return Move(fact.path, fact.sha, path, keys, why, settled)
+        return facts.change(fact, new, self.settings.zone, why, settled)
 
     def _active_path(self, fact: Fact, now: datetime) -> str:
         """Return the path of a note in `facts/`: its own, or in the folder of its day."""
@@ -101,19 +98,19 @@ class NoteChanges:
         return unused_name(stem, lambda name: self.vault.exists(f"{name}.md")) + ".md"
 
 
-def without(names: Sequence[str], fact: Fact) -> list[str]:
+def superseding(winner: Fact, loser: Fact) -> Fact:
+    """Return `winner` as the successor of `loser`."""
+    return replace(
+        winner,
+        supersedes=(*_without(winner.supersedes, loser), loser.id),
+        superseded_by=_without(winner.superseded_by, loser),
+    )
+
+
+def _without(names: Sequence[str], fact: Fact) -> tuple[str, ...]:
     """Return the ids and links in `names` that do not refer to `fact`."""
-    return [
-        name for name in names if name not in {fact.id, PurePosixPath(fact.path).stem}
-    ]
-
-
-def superseding_keys(winner: Fact, loser: Fact) -> Keys:
-    """Return the front-matter keys by which `winner` supersedes `loser`."""
-    return {
-        "supersedes": [*without(winner.supersedes, loser), loser.id],
-        "superseded_by": without(winner.superseded_by, loser) or None,
-    }
+    own = {fact.id, PurePosixPath(fact.path).stem}
+    return tuple(name for name in names if name not in own)
 
 
 class NoteEditor:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import graph
 from engram.core.entities import entity_ref
 from engram.core.personas import sees
-from engram.core.records import ENTITY_TYPES, Fact
+from engram.core.records import ENTITY_TYPES, Entity, Fact
 from engram.core.relations import current_lines, when_held
 from engram.core.trust import OWNER
 from engram.errors import BadRequestError, NotFoundError
 from engram.ingest import requests
-from engram.operations.retrieval import asking
+from engram.operations.results import Entities, Surroundings, Timeline
+from engram.operations.signature import (
+    ANY_CALLER,
+    TIME,
+    Between,
+    operation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import date
 
-    from engram.core.records import Entity
     from engram.operations.listing import FactRow, FactTable
     from engram.operations.retrieval import Retriever
 
@@ -45,16 +50,16 @@ class Overview:
         self.entity_writer = retriever.entity_writer
         self.table = table
 
+    @operation(Timeline, callers=ANY_CALLER)
     def timeline(
         self,
         *,
-        since: str | None = None,
-        until: str | None = None,
-        persona: str | None = None,
-        all_personas: bool = False,
-        owner: bool = False,
+        since: Annotated[str | None, "only days from this one on", TIME] = None,
+        until: Annotated[str | None, "only days up to this one", TIME] = None,
+        asks: str | None = None,
     ) -> dict[str, Any]:
-        """Return the number of memories learned on each local day.
+        """Count the memories of each day. Shows one line for each day on which
+        something was learned.
 
         `since` and `until` limit the days. Forgotten memories are not counted. Raises
         BadRequestError for a time that cannot be read.
@@ -62,22 +67,25 @@ class Overview:
         zone = self.settings.zone
         span = requests.span(since, until, zone, self.clock())
         days: Counter[str] = Counter()
-        for row in self._visible(persona, everyone=all_personas, owner=owner):
+        for row in self._visible(asks):
             when = row.created
             if when and span.has(when):
                 days[f"{when.astimezone(zone):%Y-%m-%d}"] += 1
         return {"days": dict(sorted(days.items())), "total": days.total()}
 
+    @operation(Entities, callers=ANY_CALLER)
     def entities(
         self,
+        name: Annotated[str | None, "only the one of this name or alias"] = None,
         *,
-        type: str | None = None,  # noqa: A002
-        name: str | None = None,
-        persona: str | None = None,
-        all_personas: bool = False,
-        owner: bool = False,
+        type: Annotated[
+            str | None,
+            "only this type: person, animal, org, place, project, tool, event or concept",
+        ] = None,
+        asks: str | None = None,
     ) -> dict[str, Any]:
-        """Return people, places and things, those with the most memories first.
+        """List people, places and things, those with the most memories first. Shows
+        the type, the other names, the relations and the number of memories of each.
 
         `type` limits them to one type, `name` to the one with this name or alias.
         Raises BadRequestError for an unknown type, NotFoundError for an unknown name.
@@ -96,7 +104,6 @@ class Overview:
                     fix="`engram entities` lists them.",
                 )
             chosen = [found]
-        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
         everything = self.table.rows()
         seen = (row for row in everything if sees(asks, row.persona))
         known = self.table.about(names, seen)
@@ -127,37 +134,37 @@ class Overview:
             "path": entity.path,
         }
 
+    @operation(Surroundings, callers=ANY_CALLER)
     def neighbours(
         self,
-        id: str,  # noqa: A002
-        limit: int,
+        id: Annotated[
+            str,
+            "the id of a memory, an unambiguous prefix of it, or the name of an entity",
+        ],
         *,
-        persona: str | None = None,
-        all_personas: bool = False,
-        owner: bool = False,
+        limit: Annotated[int, "maximum number of nodes", Between(1, 300)] = 60,
+        asks: str | None = None,
     ) -> dict[str, Any]:
-        """Return up to `limit` memories and entities within two steps of one of them.
+        """Show the neighbourhood of a memory or an entity. Shows the memories, people,
+        places and things within two steps, and the relations between them.
 
         `id` is a memory, or the name of an entity. The nearest and most certain come
         first. Raises NotFoundError.
         """
-        seen = self._visible(persona, everyone=all_personas, owner=owner)
+        seen = self._visible(asks)
         walk = _Walk(self, [row for row in seen if row.is_current(self.clock())])
         start = walk.start(id)
         walk.widen(start, limit)
         return {
             "center": start,
             "nodes": list(walk.nodes.values()),
-            "edges": walk.edges,
+            "edges": list(walk.edges.values()),
         }
 
-    def _visible(
-        self, persona: str | None, *, everyone: bool, owner: bool
-    ) -> Iterator[FactRow]:
+    def _visible(self, asks: str | None) -> Iterator[FactRow]:
         """Yield the memories that the persona sees, without forgotten ones."""
-        asking_persona = asking(persona, self.settings, owner=owner, everyone=everyone)
         for row in self.table:
-            if row.status != "forgotten" and sees(asking_persona, row.persona):
+            if row.status != "forgotten" and sees(asks, row.persona):
                 yield row
 
 
@@ -186,22 +193,18 @@ class _Walk:
         self.rows = {row.id: row for row in rows}
         self.about = overview.table.about(self.writer.names, rows)
         self.nodes: dict[str, dict[str, Any]] = {}
-        self.edges: list[dict[str, Any]] = []
+        self.edges: dict[frozenset[str], dict[str, Any]] = {}
 
     def start(self, name: str) -> str:
         """Add the first node and return its id; raise NotFoundError."""
-        names = self.writer.names
-        entity = names.one(name)
-        if entity is not None:
-            self._add_entity(entity, 0)
-            return entity.name
-        fact = self.overview.index.catalog.find_fact(name)
-        if fact.status == "forgotten" or fact.id not in self.rows:
-            raise NotFoundError(
-                "this memory is not active, so it has no neighbourhood", where=name
-            )
-        self._add_fact(fact, 0)
-        return fact.id
+        unit: Fact | Entity | None = self.writer.names.one(name)
+        if unit is None:
+            unit = self.overview.index.catalog.find_fact(name)
+            if unit.id not in self.rows:
+                raise NotFoundError(
+                    "this memory is not active, so it has no neighbourhood", where=name
+                )
+        return self._add(unit, 0)
 
     def widen(self, start: str, limit: int) -> None:
         """Add the nodes in reach of the first one, level by level."""
@@ -214,68 +217,48 @@ class _Walk:
             facts = self.overview.index.catalog.units(wanted[: 2 * limit])
             for one, other, kind, confidence in ties:
                 if other not in self.nodes:
-                    if len(self.nodes) >= limit:
+                    unit = facts.get(other) or self.writer.names.one(other)
+                    if len(self.nodes) >= limit or not isinstance(unit, Fact | Entity):
                         continue
-                    if not self._add(other, facts.get(other), distance):
-                        continue
-                    following.append(other)
+                    following.append(self._add(unit, distance))
                 self._tie(one, other, kind, confidence)
             level = following
 
-    def _add(self, name: str, unit: object, distance: int) -> bool:
+    def _add(self, unit: Fact | Entity, distance: int) -> str:
         if isinstance(unit, Fact):
-            self._add_fact(unit, distance)
-            return True
-        entity = self.writer.names.one(name)
-        if entity is not None:
-            self._add_entity(entity, distance)
-        return entity is not None
-
-    def _add_fact(self, fact: Fact, distance: int) -> None:
-        self.nodes[fact.id] = {
-            "id": fact.id,
-            "name": fact.text[:NODE_TEXT],
-            "kind": "memory",
-            "type": fact.category,
-            "distance": distance,
-        }
-
-    def _add_entity(self, entity: Entity, distance: int) -> None:
-        self.nodes[entity.name] = {
-            "id": entity.name,
-            "name": entity.name,
-            "kind": "entity",
-            "type": entity.type,
-            "distance": distance,
-        }
+            shown = unit.id, unit.text[:NODE_TEXT], "memory", unit.category
+        else:
+            shown = unit.name, unit.name, "entity", unit.type
+        keys = ("id", "name", "kind", "type", "distance")
+        self.nodes[shown[0]] = dict(zip(keys, (*shown, distance), strict=True))
+        return shown[0]
 
     def _tie(self, one: str, other: str, kind: str, confidence: float) -> None:
-        ends = {one, other}
-        if one != other and all(
-            {edge["source"], edge["target"]} != ends for edge in self.edges
-        ):
-            edge = {"source": one, "target": other, "type": kind}
-            self.edges.append(edge | {"confidence": round(confidence, 2)})
+        if one != other:
+            tie = {
+                "source": one,
+                "target": other,
+                "type": kind,
+                "confidence": round(confidence, 2),
+            }
+            self.edges.setdefault(frozenset((one, other)), tie)
 
     def _ties(self, name: str) -> Iterator[tuple[str, str, str, float]]:
         """Yield the edges of a node: its end, the other end, kind and confidence."""
         names = self.writer.names
-        if self.nodes[name]["kind"] == "entity":
-            entity = names.one(name)
-            assert entity is not None
+        if entity := names.one(name):
             for line in current_lines(entity.relations, self.today):
-                related = names.one(line.name)
-                if related is not None:
+                if related := names.one(line.name):
                     yield name, related.name, line.type, 1.0
-            newest = sorted(self.about.get(entity.path, []), key=lambda row: row.mark)
-            for row in reversed(newest):
+            about = self.about.get(entity.path, [])
+            for row in sorted(about, key=lambda row: row.mark, reverse=True):
                 yield name, row.id, "about", 0.9
             refs = [entity_ref(entity.type, entity.name)]
-            refs += [entity_ref("person", OWNER)] if entity == names.owner() else []
+            if entity == names.owner():
+                refs.append(entity_ref("person", OWNER))
         else:
-            for about in self.rows[name].about if name in self.rows else ():
-                found = names.one(about)
-                if found is not None:
+            for ref in self.rows[name].about:
+                if found := names.one(ref):
                     yield name, found.name, "about", 1.0
             refs = [name]
         now, policy = self.overview.clock(), self.overview.settings.policy.links

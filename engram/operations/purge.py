@@ -11,17 +11,16 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import purge
-from engram.core.entities import entity_ref
-from engram.core.language.equal_statements import are_equal
-from engram.core.language.sentences import sentences
 from engram.core.records import Fact, FiledTurn
-from engram.core.sessions import STATE_FILE, drop_summaries
 from engram.errors import BadRequestError, EngramError, ForbiddenError, NotFoundError
+from engram.operations.results import Purged
+from engram.operations.signature import operation
+from engram.pipeline.forgetting import EVERY_STATUS
 from engram.pipeline.write import action_row, empty_trash
-from engram.vault import disk, frontmatter, sessions, template
+from engram.vault import disk, sessions, template
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
@@ -39,17 +38,6 @@ if TYPE_CHECKING:
     from engram.pipeline.commits import CommitLog
     from engram.pipeline.reconcile import Reconciler
     from engram.vault.git import Git
-
-
-EVERY_STATUS = (
-    "active",
-    "archived",
-    "superseded",
-    "invalidated",
-    "pruned",
-    "forgotten",
-    "review",
-)
 
 SAMPLE = 50
 """Number of notes of each folder that are read for words of the format."""
@@ -97,7 +85,6 @@ class PurgePlanner:
     def __init__(self, reconciler: Reconciler, clock: Callable[[], datetime]) -> None:
         self.clock = clock
         self.forgetting = reconciler.forgetting
-        self.retraction = reconciler.turn_edits.retraction
         self.entity_writer = reconciler.entity_writer
         self.index = reconciler.index
         self.vault = reconciler.vault
@@ -171,24 +158,19 @@ class PurgePlanner:
         whole: dict[str, FiledTurn],
         entity: Entity | None,
     ) -> PurgePlan:
-        for fact in list(facts.values()):
-            facts |= {one.id: one for one in self._restating(fact)}
-        facts |= self._supported_only_by(whole)
-        facts |= self.retraction.derived_from(facts)
+        hidden = self.forgetting.plan(
+            [*facts.values(), *whole.values()], self.clock(), EVERY_STATUS
+        )
+        facts = hidden.facts
         plan = PurgePlan(facts=list(facts.values()))
-        cut = self._sentences(plan.facts)
-        for key, turn in whole.items():
+        for key, turn in hidden.turns.items():
             plan.turns[key] = None
             plan.words.append(turn.turn.text)
-        for key, (turn, texts) in cut.items():
-            if key not in plan.turns:
-                self._cut_turn(plan, turn, texts)
+        for turn, texts in hidden.cut.values():
+            self._cut_turn(plan, turn, texts)
         keys = set(plan.turns)
-        plan.kept = [
-            one
-            for one in (self.index.catalog.facts(*keys) if keys else ())
-            if one.id not in facts and {one.source, *one.also} & keys
-        ]
+        sharing = self.forgetting.sharing(keys, without="")
+        plan.kept = [one for one in sharing if one.id not in facts]
         plan.similar = self.forgetting.similar(
             [one.text for one in plan.facts],
             self.clock(),
@@ -196,46 +178,6 @@ class PurgePlanner:
         )
         self._add_traces(plan, entity)
         return plan
-
-    def _restating(self, fact: Fact) -> list[Fact]:
-        return [
-            unit
-            for unit in self._near(fact.text)
-            if isinstance(unit, Fact)
-            and unit.id != fact.id
-            and are_equal(unit.text, fact.text)
-        ]
-
-    def _near(self, text: str) -> list[Fact | FiledTurn]:
-        return self.forgetting.near(text, self.clock(), EVERY_STATUS)
-
-    def _supported_only_by(self, turns: dict[str, FiledTurn]) -> dict[str, Fact]:
-        """Return the memories whose only evidence are these turns."""
-        found = self.index.catalog.facts(*turns) if turns else ()
-        return {
-            one.id: one
-            for one in found
-            if (sources := {one.source, *one.also} - {""}) and sources <= turns.keys()
-        }
-
-    def _sentences(self, facts: list[Fact]) -> dict[str, tuple[FiledTurn, set[str]]]:
-        """Return the turns that state these facts, by key, with the stating sentences."""
-        found: dict[str, tuple[FiledTurn, set[str]]] = {}
-        for fact in facts:
-            evidence = self.forgetting.evidence(fact)
-            wordings = [fact.text, *self.forgetting.wordings(fact)]
-            near = (*self.index.units(evidence.turns).values(), *self._near(fact.text))
-            for turn in (unit for unit in near if isinstance(unit, FiledTurn)):
-                stating = [
-                    one
-                    for one in _sentences_of(turn.turn.text)
-                    if any(are_equal(text, one) for text in wordings)
-                ]
-                if turn.key in evidence.turns:
-                    stating = self.forgetting.stating(fact, turn, evidence.quotes)
-                if stating:
-                    found.setdefault(turn.key, (turn, set()))[1].update(stating)
-        return found
 
     def _cut_turn(self, plan: PurgePlan, turn: FiledTurn, texts: set[str]) -> None:
         remaining = turn.turn.text
@@ -286,29 +228,17 @@ class PurgePlanner:
         remaining: list[str],
         linked: set[str],
     ) -> list[Entity]:
-        names = {link for one in plan.facts for link in one.about} - linked
-        if entity:
-            names |= {entity.name, *entity.aliases}
-        known = (self.entity_writer.names.one(name) for name in names)
-        found = [one for one in known if one and not self._is_named(one, remaining)]
-        return found + self._only_linked(found, linked, remaining)
-
-    def _only_linked(
-        self, deleted: list[Entity], linked: set[str], kept: list[str]
-    ) -> list[Entity]:
-        """Return the places and things that are linked only with deleted entities."""
+        """Return people, places and things of purged texts that no other text names."""
         names = self.entity_writer.names
-        refs = {entity_ref(one.type, one.name) for one in deleted}
-        edges = self.entity_writer.edges.at(refs)
-        ends = {end for edge in edges for end in (edge.source, edge.target)} - refs
+        deleted = [one.text for one in plan.facts] + plan.words
+        deleted += [link for one in plan.facts for link in one.about]
         return [
             one
             for one in names.all()
-            if entity_ref(one.type, one.name) in ends
-            and not one.has_user_text
+            if (one == entity or not (one.has_user_text or one.name in linked))
             and one != names.owner()
-            and one.name not in linked
-            and not self._is_named(one, kept)
+            and self._is_named(one, deleted)
+            and not self._is_named(one, remaining)
         ]
 
     def _is_named(self, entity: Entity, kept: list[str]) -> bool:
@@ -357,10 +287,6 @@ class PurgePlanner:
 
     def _turns(self) -> Iterator[FiledTurn]:
         return (one for one in self._units() if isinstance(one, FiledTurn))
-
-
-def _sentences_of(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
 
 
 ELSEWHERE = "it still contains purged words"
@@ -471,7 +397,7 @@ OWN_FOLDERS = (
     "traces/",
     ".trash/",
 )
-OWN_FILES = ("profile.md", "spine.md", "IDENTITY.md")
+OWN_FILES = ("profile.md", "spine.md", "IDENTITY.md", ACTIONS)
 WHY = "the user had it purged"
 SHOWN = 200
 """Maximum number of memories and turns listed with their words in a result."""
@@ -498,20 +424,30 @@ class PurgeOperations:
         self.index = self.note_writer.index
         self.settings = self.note_writer.settings
         self.clock = files.clock
+        self.forgetting = reconciler.forgetting
         self.planner = PurgePlanner(reconciler, self.clock)
 
+    @operation(Purged, writes=True)
     def purge(
         self,
+        ids: Annotated[
+            list[str] | None, "ids of memories and of turns, or unambiguous prefixes"
+        ] = None,
         *,
-        ids: list[str] | None = None,
-        session: str | None = None,
-        about: str | None = None,
-        trash: bool = False,
-        yes: bool = False,
-        dry_run: bool = False,
+        session: Annotated[str | None, "every turn of this conversation"] = None,
+        about: Annotated[
+            str | None, "everything about the person, place or thing with this name"
+        ] = None,
+        trash: Annotated[bool, "only empty `.trash/`"] = False,
+        yes: Annotated[bool, "delete; without it nothing changes"] = False,
+        dry_run: Annotated[
+            bool, "list what would be deleted and change nothing"
+        ] = False,
         owner: bool = False,
     ) -> dict[str, Any]:
-        """Delete memories and turns from every store, or empty the trash.
+        """Delete memories and turns for good, from every store. Shows what would be
+        deleted; with --yes deletes it and searches all files for remaining words. It
+        cannot be undone, and older git commits still contain it.
 
         Without `yes` returns what would be deleted. Raises BadRequestError if nothing
         is named, ForbiddenError for callers other than the owner, NotFoundError,
@@ -646,28 +582,22 @@ class PurgeOperations:
 
     def _cut_file(self, path: str, plan: PurgePlan, *, remove: bool) -> bytes | None:
         """Cut one file; return its new bytes, b'' if deleted, None if unchanged."""
-        stem = path.rpartition("/")[2].removesuffix(".md")
+        name, found = path.rpartition("/")[2], plan.traces
+        stem = name.removesuffix(".md")
         if remove or path in plan.entity_notes:
             return self._remove(path)
         if path.startswith("sessions/"):
             return self._cut_session(path, stem, plan)
-        own = path.startswith(OWN_FOLDERS) or path in OWN_FILES
+        if not path.startswith(OWN_FOLDERS) and path not in OWN_FILES:
+            return None
         raw = self.vault.read(path)
-        found = plan.traces
-        if not own or path == ACTIONS:
-            return self._cut_log(found) if path == ACTIONS else None
-        hidden = path.rpartition("/")[2].startswith(".engram-")
-        named = found.in_text(stem) or found.is_gone(stem)
-        whole = path.startswith(DELETED_FOLDERS) and (named or stem in plan.boxes)
-        if whole or (hidden and found.in_bytes(raw)):
+        named = found.in_text(stem) or found.is_gone(stem) or stem in plan.boxes
+        whole = name.startswith(".engram-") or path.startswith((".trash/", "review/"))
+        if (named and path.startswith(DELETED_FOLDERS)) or (
+            whole and found.in_bytes(raw)
+        ):
             return self._remove(path)
-        if path.startswith((".trash/", "review/")) and found.in_bytes(raw):
-            return self._remove(path)
-        return self._rewrite(path, raw, lambda raw: _cut(path, raw, found))
-
-    def _cut_log(self, found: Traces) -> bytes | None:
-        raw = self.vault.read(ACTIONS)
-        return self._rewrite(ACTIONS, raw, lambda raw: purge.cut_rows(raw, found))
+        return self._rewrite(path, raw, lambda raw: purge.cut_file(path, raw, found))
 
     def _cut_session(self, path: str, stem: str, plan: PurgePlan) -> bytes | None:
         """Cut turns and summaries; a file without any turn is deleted."""
@@ -676,31 +606,14 @@ class PurgeOperations:
             for key, text in plan.turns.items()
             if key.startswith(f"{stem}#^")
         }
+        if plan.traces.in_bytes(self.vault.read(path)):
+            self.forgetting.summaries.drop([f"{stem}#^t0"])
         raw = self.vault.read(path)
-        if texts and not sessions.rewrite_turns(raw, texts):
+        if not texts:
+            return None
+        if not sessions.rewrite_turns(raw, texts):
             return self._remove(path)
-        state = self.vault.read(STATE_FILE) if self.vault.exists(STATE_FILE) else b"{}"
-        states = [state]
-
-        def cut(raw: bytes) -> bytes:
-            new = sessions.rewrite_turns(raw, texts) if texts else raw
-            new, states[0] = self._without_summaries(stem, new, state, plan.traces)
-            return new
-
-        written = self._rewrite(path, raw, cut)
-        if states[0] != state:
-            self.vault.rewrite(STATE_FILE, lambda _: states[0])
-        return written
-
-    def _without_summaries(
-        self, stem: str, raw: bytes, state: bytes, found: Traces
-    ) -> tuple[bytes, bytes]:
-        """Return a session file and the state without traces in their summaries."""
-        if not found.in_bytes(raw) and not found.in_bytes(state):
-            return raw, state
-        note = frontmatter.read(raw, self.settings.policy.files)
-        cut = drop_summaries(stem, note.keys, note.body, state)
-        return frontmatter.edit(raw, cut.keys, cut.body), cut.state
+        return self._rewrite(path, raw, lambda raw: sessions.rewrite_turns(raw, texts))
 
     def _remove(self, path: str) -> bytes:
         target = disk.safe_join(self.settings.vault, path)
@@ -721,16 +634,6 @@ class PurgeOperations:
         return new
 
 
-def _cut(path: str, raw: bytes, found: Traces) -> bytes:
-    """Return the bytes of one of engram's own files without traces."""
-    if path.endswith(".jsonl"):
-        return purge.cut_rows(raw, found)
-    if path.endswith(".json"):
-        return purge.cut_document(raw, found)
-    text = raw.decode("utf-8", "surrogateescape")
-    return purge.cut_lines(text, found).encode("utf-8", "surrogateescape")
-
-
 def _rewrite_outside(path: Path, found: Traces) -> None:
     """Cut a file outside the vault in place, because a log may be open."""
     try:
@@ -739,5 +642,5 @@ def _rewrite_outside(path: Path, found: Traces) -> None:
         return
     if not found.in_bytes(raw):
         return
-    new = _cut(path.name, raw, found)
+    new = purge.cut_file(path.name, raw, found)
     disk.overwrite(path, new)

@@ -11,10 +11,12 @@ import json
 import threading
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core.language.injection import instruction
 from engram.errors import EngramError
+from engram.operations.results import Review
+from engram.operations.signature import operation
 from engram.vault import disk, reviews
 
 if TYPE_CHECKING:
@@ -44,12 +46,19 @@ class Questions:
         self.settings = cases.settings
         self._lock = threading.Lock()
 
+    @operation(Review, "GET /v1/review", name="review", own_command=True)
     def listed(
         self,
-        id: str | None = None,  # noqa: A002
-        all: bool = False,  # noqa: A002, FBT001, FBT002
+        *,
+        all: Annotated[bool, "list every case, not only three new ones a week"] = False,
+        id: Annotated[
+            str | None,
+            "id, unambiguous prefix of the id, or path of the only case to list",
+        ] = None,
     ) -> dict[str, Any]:
-        """Return the cases within the budget as JSON, by subject (operation `review`).
+        """List the cases that wait for a decision. Shows doubtful memories and
+        conflicts by subject, each with its evidence and the possible answers; at most
+        three new ones a week, the rest waits.
 
         With `all` every case, with `id` that one. `waiting` counts the cases not
         listed.

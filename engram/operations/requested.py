@@ -1,17 +1,23 @@
-"""The operations `merge` and `synthesize`, requested by a user (rows A34, A35).
+"""The operations on runs: those that a user requests, their list, their undo.
 
-`merge` declares two memories or entities to be the same; `synthesize` concludes one
+(Rows A24, A34, A35, X6, X10.) `merge` declares two memories or entities to be the same; `synthesize` concludes one
 note from several. Each is a run, with a dry run and an undo.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import itertools
+from typing import TYPE_CHECKING, Annotated, Any
 
+from engram.core import jsonl
 from engram.core.entities import name_key
 from engram.core.records import HIGH, Fact
 from engram.errors import BadRequestError, ConflictError, NotFoundError
+from engram.maintenance.forecast import CURVE_POINTS
 from engram.maintenance.passes.requested import merging, synthesizing, uniting
+from engram.operations.results import ComingChanges, LoggedRuns, RunReport
+from engram.operations.signature import Between, DryRun, operation
+from engram.vault.runs import RUNS
 
 if TYPE_CHECKING:
     from engram.core.records import Entity
@@ -20,16 +26,111 @@ if TYPE_CHECKING:
 
 
 class RequestedRuns:
-    """The operation `merge`, for the writer thread, and `synthesize`, for any other."""
+    """The operations on runs."""
 
     def __init__(self, loop: MaintenanceLoop, retriever: Retriever) -> None:
         self.loop = loop
+        self.maintenance = loop.maintenance
         self.retriever = retriever
         self.index = retriever.index
         self.names = retriever.entity_writer.names
 
-    def merge(self, id: str, other: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002
-        """Merge two memories, or two entities; the first remains.
+    @operation(RunReport, waits=True, own_command=True)
+    def consolidate(
+        self,
+        *,
+        cadence: Annotated[
+            str, "which passes to run: talk, nightly or weekly"
+        ] = "nightly",
+        only: Annotated[str | None, "the only pass to run"] = None,
+        dry_run: DryRun = False,
+    ) -> dict[str, Any]:
+        """Run maintenance now. Archives, merges and ends memories that are due, and
+        shows each change with its reason.
+        """
+        return self.loop.consolidate(cadence, dry_run=dry_run, only=only)
+
+    @operation(LoggedRuns)
+    def runs(
+        self,
+        *,
+        last: Annotated[int, "maximum number of runs", Between(1, 1000)] = 20,
+    ) -> dict[str, Any]:
+        """List the latest runs: maintenance, imports, and statements that ended known
+        facts as they were filed. Shows the id, the time and the changes of each, and
+        whether it can still be undone.
+        """
+        undoable = set(self.maintenance.history.runs())
+        made = jsonl.rows(self.maintenance.snapshot.read(RUNS), newest_first=True)
+        rows = [
+            row | {"can_be_undone": row.get("id") in undoable}
+            for row in itertools.islice(made, last)
+        ]
+        if imports := [row for log in self.loop.imports.logs() for row in log.rows()]:
+            rows += reversed(imports)
+            rows.sort(key=lambda row: str(row.get("at")), reverse=True)
+        return {"runs": rows[:last]}
+
+    @operation(RunReport, "POST /v1/runs/{id}/undo", writes=True)
+    def undo(
+        self,
+        id: Annotated[
+            str,
+            "the id of a run, or an unambiguous prefix of it; `last` for the latest change",
+        ] = "last",
+        *,
+        dry_run: DryRun = False,
+    ) -> dict[str, Any]:
+        """Undo a run, by default the latest change that is no scheduled run. Restores
+        its files byte for byte, except those edited since; of an import, hides what it
+        stored. Shows each change.
+        """
+        return self.loop.undo(id, dry_run=dry_run)
+
+    @operation(RunReport, writes=True)
+    def prune(
+        self,
+        *,
+        threshold: Annotated[
+            float | None,
+            "confidence, reduced by age, below which a memory is archived; 0.05 if absent",
+            Between(0, 1),
+        ] = None,
+        dry_run: DryRun = False,
+    ) -> dict[str, Any]:
+        """Archive unprotected memories of very low confidence. Shows each change;
+        `engram undo` reverses the run.
+        """
+        if threshold is None:
+            threshold = self.loop.settings.policy.lifecycle.prune_confidence
+        return self.maintenance.prune(threshold, dry_run=dry_run).as_json()
+
+    @operation(ComingChanges, "GET /v1/forecast", writes=True, own_command=True)
+    def forecast(
+        self,
+        *,
+        days: Annotated[int, "how many days ahead", Between(1, 3650)] = 30,
+        curve: Annotated[bool, "add the values of each memory over time"] = False,
+    ) -> dict[str, Any]:
+        """Forecast the changes of unused memories. Shows the day on which each becomes
+        stale, ends or is archived, and why.
+        """
+        coming = self.maintenance.forecast(days, CURVE_POINTS if curve else 0)
+        return {"days": days, "coming": coming}
+
+    @operation(RunReport, "POST /v1/merge", writes=True)
+    def merge(
+        self,
+        id: Annotated[
+            str, "the id of a memory, or the name of a person, place or thing"
+        ],
+        other: Annotated[str, "the id or the name of the one that is the same"],
+        *,
+        dry_run: DryRun = False,
+    ) -> dict[str, Any]:
+        """Merge two memories that say the same, or two names of one person, place or
+        thing. The first one stays and gets the evidence or the names of the second;
+        `engram undo` reverses this.
 
         Raises NotFoundError, BadRequestError and ConflictError if they cannot be
         merged.
@@ -79,8 +180,16 @@ class RequestedRuns:
             )
         return fact
 
-    def synthesize(self, about: str, *, dry_run: bool) -> dict[str, Any]:
-        """Conclude one note about an entity, or about a subject in words.
+    @operation(RunReport, waits=True)
+    def synthesize(
+        self,
+        about: Annotated[str, "a name, or words for the subject of the note"],
+        *,
+        dry_run: DryRun = False,
+    ) -> dict[str, Any]:
+        """Conclude one note from the memories about a person, place, thing or subject.
+        It names its sources, which do not change; with a model it is a text, otherwise
+        a list. `engram undo` reverses this.
 
         Raises NotFoundError if fewer than two memories are about it.
         """

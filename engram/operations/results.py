@@ -11,7 +11,18 @@ import types
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+if TYPE_CHECKING:
+    from engram.operations.table import Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +363,10 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
-    """A turn of a conversation; `key` is its id in the vault."""
+    """A turn of a conversation; `key` is its id in the vault.
+
+    `memories` rest on it; they are listed with a conversation alone.
+    """
 
     id: str
     key: str
@@ -369,6 +383,7 @@ class SaidTurn:
     said_by: str = ""
     provenance: str = ""
     trust: float = 1.0
+    memories: list[StatedText] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -884,52 +899,13 @@ T = TypeVar("T")
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-RESULTS: dict[str, type] = {
-    "begin_import": BegunImport,
-    "changes": Changes,
-    "confirm": Verified,
-    "consolidate": RunReport,
-    "context": Context,
-    "correct": CorrectedMemory,
-    "decide": Decided,
-    "digest": DigestOfSpan,
-    "dispute": Verified,
-    "doctor": Diagnosis,
-    "entities": Entities,
-    "flush": Flushed,
-    "forecast": ComingChanges,
-    "forget": Forgotten,
-    "history": History,
-    "list": MemoryPage,
-    "merge": RunReport,
-    "neighbours": Surroundings,
-    "observe": Observed,
-    "prune": RunReport,
-    "purge": Purged,
-    "recall": Recalled,
-    "reindex": Reindexed,
-    "remember": Remembered,
-    "review": Review,
-    "runs": LoggedRuns,
-    "sensitivity": Sensitivity,
-    "session": SessionTurns,
-    "sessions": Sessions,
-    "settle": Settled,
-    "show": Shown,
-    "stats": VaultCounts,
-    "status": VaultStatus,
-    "synthesize": RunReport,
-    "timeline": Timeline,
-    "todos": Todos,
-    "undo": RunReport,
-    "update": Updated,
-    "why": Explained,
-    "withdraw": WithdrawnTurns,
-}
-"""The type of the result of each operation."""
-
-
 # -- JSON and types --------------------------------------------------------------------
+
+
+def of(operation: Operation) -> type:
+    """Return the type of the result of an operation."""
+    kind: type = globals()[operation.result]
+    return kind
 
 
 def typed(kind: type[T], value: Any) -> T:
@@ -982,23 +958,19 @@ def schema(kind: Any) -> dict[str, Any]:
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Return the schema of every result type and of the types in it, by name."""
+    """Return the schema of every type here, by name."""
     found: dict[str, dict[str, Any]] = {}
-    waiting: list[Any] = list(RESULTS.values())
-    while waiting:
-        kind = waiting.pop()
-        if isinstance(kind, type) and is_dataclass(kind) and kind.__name__ not in found:
-            hints = _hints(kind)
-            found[kind.__name__] = {
-                "type": "object",
-                "description": " ".join((kind.__doc__ or "").split()),
-                "properties": {name: schema(hint) for name, hint in hints.items()},
-                "required": [
-                    one.name
-                    for one in fields(kind)
-                    if one.default is MISSING and one.default_factory is MISSING
-                ],
-            }
-            waiting += hints.values()
-        waiting += get_args(kind)
+    kinds = [one for one in globals().values() if isinstance(one, type)]
+    for kind in filter(is_dataclass, kinds):
+        hints = _hints(kind)
+        found[kind.__name__] = {
+            "type": "object",
+            "description": " ".join((kind.__doc__ or "").split()),
+            "properties": {name: schema(hint) for name, hint in hints.items()},
+            "required": [
+                one.name
+                for one in fields(kind)
+                if one.default is MISSING and one.default_factory is MISSING
+            ],
+        }
     return dict(sorted(found.items()))

@@ -7,11 +7,20 @@ from __future__ import annotations
 
 import secrets
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core.records import ALL_PERSONAS, UNKNOWN_PERSONA
 from engram.errors import ForbiddenError
 from engram.ingest import requests
+from engram.operations.results import Recalled
+from engram.operations.signature import (
+    ANY_CALLER,
+    TIME,
+    Asking,
+    Between,
+    Record,
+    operation,
+)
 from engram.pipeline.usage import not_counted_reason
 from engram.recall import formatting, search
 from engram.recall.request import RecallSources, request_for, time_limit
@@ -76,31 +85,78 @@ class Retriever:
         self.note_writer = note_writer
         self.sessions = sessions
 
+    @operation(Recalled, "POST /v1/recall", callers=ANY_CALLER)
     def recall(
         self,
-        query: str,
+        query: Annotated[str, "the question, or the words to search for"],
         *,
-        session: str | None = None,
-        persona: str | None = None,
-        explain: bool = False,
-        all_personas: bool = False,
+        k: Annotated[int | None, "maximum number of hits", Between(1, 1000)] = None,
+        budget: Annotated[
+            int | None, "maximum number of tokens of the hits", Between(1, 100000)
+        ] = None,
+        milliseconds: Annotated[
+            int | None,
+            "time limit; the answer has the hits found by then",
+            Between(1, 60000),
+        ] = None,
+        preset: Annotated[
+            str | None,
+            "how hits are ranked: balanced, belief (adds importance and use) or entity (adds recency and frequency)",
+        ] = None,
+        session: Asking = None,
+        as_of: Annotated[
+            str | None, "answer from the memories of this time", TIME
+        ] = None,
+        now: Annotated[
+            str | None,
+            "time of the question, from which words like 'last week' are counted; now if absent",
+            TIME,
+        ] = None,
+        kinds: Annotated[
+            list[str] | None,
+            "return only this kind: fact, turn or note; may be repeated",
+        ] = None,
+        archive: Annotated[
+            bool,
+            "always search archived memories too, not only if there are too few others",
+        ] = False,
+        without_stale: Annotated[
+            bool,
+            "leave out memories that are stale or archived, unless they are protected",
+        ] = False,
+        record: Record = True,
+        explain: Annotated[
+            bool, "show how each hit was scored, and how many were filtered out and why"
+        ] = False,
+        asks: str | None = None,
         owner: bool = False,
         ready: bool = True,
-        **wishes: Any,
     ) -> dict[str, Any]:
-        """Return the memories that match `query` best, with their evidence, as JSON.
+        """Find the memories that answer a question. Lists the best hits first, each
+        with its category, its source, its time, its id and its evidence.
 
-        `wishes` are the other arguments of the operation (k, budget, now, as_of …).
-        `all_personas` is for the `owner`. Without a persona the owner also gets notes
-        with broken front matter, whose persona is unknown. `ready` is true if the index
-        covers the whole vault. Without `record` the hits do not count as used. Raises
-        BadRequestError for a time or name that cannot be read.
+        Without a persona the owner also gets notes with broken front matter, whose
+        persona is unknown. Raises BadRequestError for a time or name that cannot be
+        read.
         """
-        persona = asking(persona, self.settings, owner=owner, everyone=all_personas)
         if session:
             session = requests.name_from(session, self.settings)
         answer, request, sources = self.answer(
-            query, session, persona, explain=explain, ready=ready, **wishes
+            query,
+            session,
+            asks,
+            as_of=as_of,
+            now=now,
+            milliseconds=milliseconds,
+            explain=explain,
+            record=record,
+            ready=ready,
+            k=k,
+            budget=budget,
+            preset=preset,
+            kinds=kinds,
+            archive=archive,
+            without_stale=without_stale,
         )
         if session:
             self.handed_out.note(session, answer.text)

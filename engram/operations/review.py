@@ -8,12 +8,13 @@ still in the note, and the decision is carried out again.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import decide
-from engram.core.records import Edit
 from engram.errors import BadRequestError, ConflictError, EngramError
-from engram.operations.notes import NoteChanges, superseding_keys
+from engram.operations.notes import NoteChanges, superseding
+from engram.operations.results import Decided
+from engram.operations.signature import operation
 from engram.pipeline.forgetting import DROPPED, USER_DECIDED
 from engram.pipeline.promises import PromiseSettler
 from engram.pipeline.retraction import Retraction
@@ -56,7 +57,7 @@ class ReviewQueue:
         self.index = note_writer.index
         self.settings = note_writer.settings
         self.retraction = Retraction(note_writer, forgetting)
-        self.turn_edits = TurnEdits(note_writer, forgetting, self.retraction)
+        self.turn_edits = TurnEdits(note_writer, forgetting)
         self.promises = PromiseSettler(note_writer)
         self._changes = NoteChanges(note_writer)
 
@@ -75,8 +76,24 @@ class ReviewQueue:
                 errors[case.path] = str(error)
         return errors
 
-    def answer(self, id: str, decision: str) -> dict[str, Any]:  # noqa: A002
-        """Answer the case `id` (operation `decide`).
+    @operation(
+        Decided,
+        "POST /v1/review/{id}",
+        name="decide",
+        writes=True,
+        retracts=True,
+        own_command=True,
+    )
+    def answer(
+        self,
+        id: Annotated[
+            str, "the id of a case, an unambiguous prefix of it, or its path"
+        ],
+        decision: Annotated[
+            str, "keep or drop; newer, both or older; approve or reject"
+        ],
+    ) -> dict[str, Any]:
+        """Decide a case of the review queue. Shows the case and what was changed.
 
         `approve` stands for the first of its choices, `reject` for the last.
         """
@@ -144,13 +161,10 @@ class ReviewQueue:
         if equal is None:
             return None
         self.forgetting.unbury([fact], now)
-        keys = superseding_keys(equal, fact)
         also = decide.merge(equal, fact).also
-        if also != equal.also:
-            united = replace(equal, also=also)
-            keys["source"] = facts.fact_keys(united, self.settings.zone)["source"]
+        united = replace(superseding(equal, fact), also=also)
         changes = [
-            Edit(equal.path, equal.sha, keys, KNOWN),
+            facts.change(equal, united, self.settings.zone, KNOWN),
             self._changes.supersede(fact, equal, KNOWN, now),
         ]
         row = action_row(now, "supersede", fact.id, KNOWN) | {"met": equal.id} | BY_USER
@@ -167,7 +181,7 @@ class ReviewQueue:
         fact = self.merge_into_equal(fact, now) or fact
         self.forgetting.unbury([fact], now)
         row = action_row(now, "keep", fact.id, "kept in review") | BY_USER
-        self.note_writer.write([self._changes.activate(fact, {}, now)], [row])
+        self.note_writer.write([self._changes.activate(fact, fact, now)], [row])
 
     def _drop(self, case: ReviewCase, now: datetime) -> None:
         """Trash a doubtful memory; its tombstone covers its turn only with evidence."""
@@ -237,7 +251,7 @@ class ReviewQueue:
             for fact in case.memories
             if fact.status == "review"
         ]
-        changes = [self._changes.activate(fact, {}, now) for fact in waiting]
+        changes = [self._changes.activate(fact, fact, now) for fact in waiting]
         self.forgetting.unbury(waiting, now)
         return changes
 
@@ -250,8 +264,8 @@ class ReviewQueue:
         self.forgetting.unbury([winner], now)
         if decision == "older":
             self.forgetting.bury([loser], now, USER_DECIDED)
-        keys = superseding_keys(winner, loser)
-        changes = [self._changes.activate(winner, keys, now)]
+        successor = superseding(winner, loser)
+        changes = [self._changes.activate(winner, successor, now)]
         if loser.status != "forgotten":
             ended = decision == "newer"
             changes.append(

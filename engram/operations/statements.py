@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import classify, trust
 from engram.core.categories import CATEGORIES, PLAIN, category_named, category_of
@@ -17,7 +17,7 @@ from engram.core.forgetting import Utterance
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.secrets import DOOR_CODE, redact
 from engram.core.language.states import states
-from engram.core.records import NO_PERSONA, REMEMBERED, UNKNOWN_PERSONA, Edit, Fact
+from engram.core.records import NO_PERSONA, REMEMBERED, UNKNOWN_PERSONA, Fact
 from engram.core.text import content_hash, ulid
 from engram.errors import (
     BadRequestError,
@@ -30,9 +30,12 @@ from engram.ingest import intake as ingest_intake
 from engram.ingest import requests
 from engram.operations.cases import current_fact
 from engram.operations.notes import NoteChanges
+from engram.operations.results import CorrectedMemory, Remembered
+from engram.operations.signature import ANY_CALLER, TIME, Between, Id, Run, operation
 from engram.pipeline.forgetting import FORGOTTEN
 from engram.pipeline.imports import AGAIN
 from engram.pipeline.write import KNOWN, action_row, reversed_row
+from engram.vault.facts import change
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -73,26 +76,49 @@ class StatementOperations:
 
     # -- remember ----------------------------------------------------------------------
 
+    @operation(
+        Remembered, "POST /v1/memories", callers=ANY_CALLER, writes=True, decides=True
+    )
     def remember(
         self,
-        text: str,
-        category: str | None,
-        about: list[str] | None,
-        tags: list[str] | None,
-        importance: float | None,
-        persona: str | None,
+        text: Annotated[str, "the statement, in one sentence"],
         *,
-        confidence: float | None = None,
-        private: bool = False,
-        pinned: bool,
-        expires: str | None,
-        source_id: str | None = None,
-        occurred_at: str | None = None,
-        run: str | None = None,
-        agent: bool = False,
+        category: Annotated[
+            str | None, "one of the categories; guessed from the text if absent"
+        ] = None,
+        about: Annotated[
+            list[str] | None,
+            "name of a person, place or thing that it is about; may be repeated",
+        ] = None,
+        tags: Annotated[list[str] | None, "tag of the note; may be repeated"] = None,
+        importance: Annotated[
+            float | None, "importance; estimated if absent", Between(0, 1)
+        ] = None,
+        confidence: Annotated[
+            float | None, "confidence; limited by the source", Between(0, 1)
+        ] = None,
+        persona: Annotated[str | None, "persona to which the memory is private"] = None,
+        private: Annotated[
+            bool, "without a persona: recall it only for questions without a persona"
+        ] = False,
+        pinned: Annotated[bool, "never let the memory fade"] = False,
+        expires: Annotated[
+            str | None, "time from which it is no longer true", TIME
+        ] = None,
+        source_id: Annotated[
+            str | None,
+            "its id in the program from which it is imported; stored once for each id, with the trust of an import",
+        ] = None,
+        occurred_at: Annotated[str | None, "time at which it was said", TIME] = None,
+        agent: Annotated[
+            bool,
+            "an agent says it, and the user did not ask for it: stored with the trust of an assistant",
+        ] = False,
+        run: Run = None,
         standing: str = "chat",
     ) -> dict[str, Any]:
-        """Store a statement and return its id, path and `verdict`.
+        """Store a statement as a memory. Shows its id, its note, its category, and
+        whether it was new or already known.
 
         With `source_id`, its id in another program, it is an import. A statement that
         was imported before is not stored again: the verdict is `known`, or `restored`
@@ -179,10 +205,10 @@ class StatementOperations:
         return requests.moment(expires, zone, "expires", end=True, now=now, ahead=True)
 
     def _confirm(self, fact: Fact, now: datetime) -> None:
-        keys = self.note_writer.confirmation_keys(fact)
-        changes = [Edit(fact.path, fact.sha, keys, "confirmed")] if keys else []
+        confirmed = self.note_writer.confirmed(fact)
         row = action_row(now, "confirm", fact.id, "same statement")
-        self.note_writer.write(changes, [row])
+        changes = [change(fact, confirmed, self.settings.zone, "confirmed")]
+        self.note_writer.write(changes if confirmed != fact else [], [row])
 
     def _show_again(self, run: str | None, source_id: str, now: datetime) -> bool:
         """Restore a memory that is imported again after an undo; return whether it was."""
@@ -287,9 +313,16 @@ class StatementOperations:
 
     # -- correct -----------------------------------------------------------------------
 
-    def correct(self, id: str, text: str) -> dict[str, Any]:  # noqa: A002
-        """Replace the statement of a memory; the old one is not restored (X8).
+    @operation(CorrectedMemory, writes=True, decides=True, retracts=True)
+    def correct(
+        self,
+        id: Id,
+        text: Annotated[str, "the statement that is true instead"],
+    ) -> dict[str, Any]:
+        """Replace the statement of a memory. The old one is superseded and does not
+        come back; shows the id and the note of the new one.
 
+        (Row X8.)
         Of a statement with several values only those that `text` gives are replaced.
         """
         fact, now = self.editor.find(id), self.clock()
@@ -334,10 +367,10 @@ class StatementOperations:
         new_id = equal.id if equal else successor.id
         if fact.status in CORRECTABLE:
             winner = self._winner(new_id) or successor
-            change = self._changes.supersede(fact, winner, CORRECTED, now)
+            ended = self._changes.supersede(fact, winner, CORRECTED, now)
             row = action_row(now, "correct", fact.id, CORRECTED) | {"met": new_id}
             wrong = reversed_row(now, "store", fact.id, CORRECTED)
-            self.note_writer.write([change], [row, wrong])
+            self.note_writer.write([ended], [row, wrong])
         return {"id": new_id, "corrects": fact.id, "text": text}
 
     def _winner(self, name: str) -> Fact | None:

@@ -5,7 +5,7 @@ All results are computed from the index; nothing is written.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core.personas import own_name, sees
 from engram.core.records import ALL_PERSONAS, NO_PERSONA, Fact, FiledTurn
@@ -13,19 +13,28 @@ from engram.errors import NotFoundError
 from engram.index.conversations import stem_of
 from engram.ingest import requests
 from engram.operations.explain import without_text
-from engram.operations.retrieval import asking
+from engram.operations.results import History, Sessions, SessionTurns
+from engram.operations.signature import (
+    ANY_CALLER,
+    After,
+    Between,
+    Id,
+    Since,
+    Until,
+    operation,
+)
 from engram.recall import formatting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from engram.index.conversations import SessionReader
+    from engram.index.database import SessionFile
     from engram.operations.explain import Explainer
     from engram.operations.retrieval import Retriever
 
     Row = dict[str, Any]
-
-MOST_VERSIONS = 1000
 
 
 class Views:
@@ -42,20 +51,21 @@ class Views:
 
     # -- sessions ----------------------------------------------------------------------
 
+    @operation(Sessions, callers=ANY_CALLER)
     def sessions(
         self,
-        limit: int,
         *,
-        session: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        persona: str | None = None,
-        all_personas: bool = False,
-        after: str | None = None,
+        session: Annotated[str | None, "only this conversation"] = None,
+        since: Since = None,
+        until: Until = None,
+        limit: Annotated[int, "number of stretches on a page", Between(1, 1000)] = 20,
+        after: After = None,
+        asks: str | None = None,
         owner: bool = False,
     ) -> dict[str, Any]:
-        """Return the stretches of conversations, the latest first."""
-        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
+        """List conversations, the latest first. Shows the time, the number of turns
+        and the summary of each stretch without a long silence.
+        """
         span = requests.span(since, until, self.settings.zone, self.clock())
         name = session and requests.name_from(session, self.settings)
         chosen = {
@@ -70,14 +80,9 @@ class Views:
         )
         rows = [
             {
-                "id": stem_of(one.path),
-                "session": one.session,
-                "persona": one.persona,
-                "started": self._local(one.started),
-                "ended": self._local(one.ended),
+                **self._stretch(one),
                 "turns": one.turns,
                 "summary": self._summary(one.path, owner=owner),
-                "path": one.path,
             }
             for one in map(chosen.__getitem__, rest[:limit])
         ]
@@ -94,20 +99,21 @@ class Views:
             return ""
         return self.reader.one_liner(path)
 
+    @operation(SessionTurns, "GET /v1/sessions/{id}", callers=ANY_CALLER)
     def session(
         self,
-        id: str,  # noqa: A002  # the name of the argument
+        id: Annotated[
+            str, "the id of a stretch, as `engram sessions` lists it, or its path"
+        ],
         *,
-        persona: str | None = None,
-        all_personas: bool = False,
-        owner: bool = False,
+        asks: str | None = None,
     ) -> dict[str, Any]:
-        """Return the turns of a stretch of a conversation, the first one first.
+        """Show what was said in one stretch of a conversation. Prints its turns,
+        without forgotten sentences, each with the memories that rest on it.
 
         Turns that the persona does not see, and forgotten sentences, are left out.
         Raises NotFoundError if there is no such stretch.
         """
-        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
         found = {stem_of(one.path): one for one in self.reader.stretches()}
         stretch = found.get(id.rpartition("/")[2].removesuffix(".md"))
         turns = self._turns_at(stretch.path, asks) if stretch else []
@@ -118,15 +124,38 @@ class Views:
                 fix="`engram sessions` lists them with their ids.",
             )
         policy = self.settings.policy.trust
+        rests = self.index.catalog.resting_on([turn.key for turn in turns])
         return {
-            "id": stem_of(stretch.path),
-            "session": stretch.session,
-            "persona": stretch.persona,
-            "started": self._local(stretch.started),
-            "ended": self._local(stretch.ended),
-            "path": stretch.path,
-            "turns": [formatting.plain_turn(turn, policy) for turn in turns],
+            **self._stretch(stretch),
+            "turns": [
+                formatting.plain_turn(turn, policy)
+                | {"memories": self._stated(rests.get(turn.key, ()), asks)}
+                for turn in turns
+            ],
         }
+
+    def _stretch(self, one: SessionFile) -> Row:
+        return {
+            "id": stem_of(one.path),
+            "session": one.session,
+            "persona": one.persona,
+            "started": self._local(one.started),
+            "ended": self._local(one.ended),
+            "path": one.path,
+        }
+
+    def _stated(self, ids: Sequence[str], asks: str | None) -> list[Row]:
+        """Return the ids and texts of the memories that are neither forgotten nor
+        private to others.
+        """
+        units = map(self.index.visible, self.index.catalog.units(ids).values())
+        return [
+            {"id": unit.id, "text": unit.text}
+            for unit in units
+            if isinstance(unit, Fact)
+            and unit.status != "forgotten"
+            and sees(asks, unit.persona)
+        ]
 
     def _turns_at(self, path: str, asks: str | None) -> list[FiledTurn]:
         visible_units = map(self.index.visible, self.reader.turns_at(path))
@@ -138,8 +167,13 @@ class Views:
 
     # -- history -----------------------------------------------------------------------
 
-    def history(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Return the versions of a memory, and every decision on it, oldest first.
+    @operation(History, callers=ANY_CALLER)
+    def history(
+        self,
+        id: Id,
+    ) -> dict[str, Any]:
+        """Show what a memory replaced and what replaced it. Prints every version, the
+        oldest first, and each decision on them.
 
         A forgotten version has no text.
         """
@@ -157,15 +191,12 @@ class Views:
     def _versions(self, fact: Fact) -> list[Fact]:
         found: dict[str, Fact] = {}
         waiting = [fact]
-        while waiting and len(found) < MOST_VERSIONS:
+        while waiting:
             one = waiting.pop()
-            if one.id in found:
-                continue
-            found[one.id] = one
-            linked = (*one.supersedes, *one.superseded_by)
-            waiting += [
-                other for other in map(self.index.catalog.fact, linked) if other
-            ]
+            if one.id not in found:
+                found[one.id] = one
+                linked = (*one.supersedes, *one.superseded_by)
+                waiting += filter(None, map(self.index.catalog.fact, linked))
         return sorted(
             found.values(),
             key=lambda one: (one.created.timestamp() if one.created else 0.0, one.id),

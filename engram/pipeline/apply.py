@@ -6,14 +6,15 @@ again; a single statement is not, so it has an order of its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.core.records import Create, Extraction
+from engram.core.records import Extraction
 from engram.core.trust import source_class
-from engram.errors import ConflictError
-from engram.vault import disk
+from engram.vault import changes
+from engram.vault.runs import FILING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,13 +58,7 @@ class PlanWriter:
 
         Raises ConflictError or NotFoundError; nothing has been written then.
         """
-        for edit in plan.updates:
-            if isinstance(edit, Create):
-                continue
-            if disk.sha256(self.note_writer.vault.read(edit.path)) != edit.sha:
-                raise ConflictError(
-                    "the note was changed meanwhile", where=edit.path, fix="Try again."
-                )
+        changes.plan(self.note_writer.vault, plan.updates)
 
     def write_unrepeatable(self, plan: WritePlan) -> None:
         """Write a plan that is not made again after a crash.
@@ -78,11 +73,14 @@ class PlanWriter:
     @contextmanager
     def _as_run(self, plan: WritePlan) -> Iterator[None]:
         """Record the ends of known facts as a run, which can be undone (`X6`)."""
-        runs, ended = self.note_writer.runs, set(plan.contradicted.values())
-        run = "" if self.note_writer.decision else runs.begin_filing(plan)
-        if not run:
+        runs = self.note_writer.runs
+        ends = () if self.note_writer.decision else plan.ends()
+        if not ends:
             yield
             return
+        run = runs.new_id(plan.now, FILING)
+        runs.record(run, ends, FILING)
+        ended = set(plan.contradicted.values())
         for row in plan.rows:
             if row["memory"] in ended and row["action"] in ENDS:
                 row["run"] = run
@@ -91,7 +89,8 @@ class PlanWriter:
             yield
             failure = ""
         finally:
-            self.note_writer.finish_run(run, plan, failure)
+            counts = Counter(plan.contradictions)
+            self.note_writer.finish_run(run, plan.now, counts, failure)
 
     def _write_tombstones(self, plan: WritePlan) -> None:
         if plan.tombstones:

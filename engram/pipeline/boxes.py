@@ -30,7 +30,9 @@ from typing import TYPE_CHECKING
 from engram.core import boxes
 from engram.errors import EngramError, NotFoundError, StorageError
 from engram.vault import boxes as forms
+from engram.vault import changes
 from engram.vault.boxes import OPEN, TRACES, OpenBox
+from engram.vault.changes import Write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -155,7 +157,7 @@ class BoxWriter:
         Raises StorageError. A later call repeats the work.
         """
         if self._unsaved:
-            self._write_file(TRACES, forms.traces_text(self._traces()))
+            self.vault.put(TRACES, forms.traces_text(self._traces()))
             old = [row for row in self._rows if row.filed][: -self.policy.kept]
             self._store([row for row in self._rows if row not in old])
             self._unsaved = False
@@ -260,28 +262,22 @@ class BoxWriter:
         facts = (self.index.catalog.fact(memory) for memory in box.memories)
         stems = [PurePosixPath(fact.path).stem for fact in facts if fact]
         self._write_note(
-            path,
-            forms.box_note(box, stems, linked, zone),
-            lambda raw: forms.updated_box_note(raw, box, stems, linked),
+            path, lambda raw: forms.box_note(raw, box, stems, linked, zone)
         )
         if linked:
             for one in others:
-                self.vault.rewrite(one, lambda raw: forms.linked_box_note(raw, trace))
+                self._write_note(one, lambda raw: forms.linked_box_note(raw, trace))
             self._write_note(
                 trace_path,
-                forms.trace_note(trace, zone, self.policy),
-                lambda raw: forms.updated_trace_note(raw, trace, zone, self.policy),
+                lambda raw: forms.trace_note(raw, trace, zone, self.policy),
             )
         return True
 
-    def _write_note(
-        self, path: str, new: bytes, updated: Callable[[bytes], bytes]
-    ) -> None:
-        """Create a note with the content `new`, or rewrite it with `updated`."""
-        if self.vault.exists(path):
-            self.vault.rewrite(path, updated)
-        else:
-            self.vault.create(path, new)
+    def _write_note(self, path: str, note: Callable[[bytes], bytes]) -> None:
+        """Write a note; `note` returns its bytes from the present ones."""
+        before = path if self.vault.exists(path) else ""
+        raw = self.vault.read(path) if before else b""
+        changes.apply(self.vault, [Write(before, path, raw, note(raw))]).check()
 
     def _mark_written(self, rows: Collection[OpenBox]) -> None:
         """Record that the notes of these boxes are written."""
@@ -302,11 +298,8 @@ class BoxWriter:
             changed = (row for row in rows if row not in self._stored)
             self.vault.append(OPEN, forms.open_boxes_text(changed))
         else:
-            self._write_file(OPEN, forms.open_boxes_text(rows))
+            self.vault.put(OPEN, forms.open_boxes_text(rows))
         self._rows = self._stored = rows
-
-    def _write_file(self, path: str, raw: bytes) -> None:
-        self._write_note(path, raw, lambda _: raw)
 
     def _load(self) -> list[OpenBox]:
         """Return the rows of the state file without damaged lines. Raises StorageError.

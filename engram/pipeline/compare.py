@@ -103,11 +103,11 @@ class Comparison:
     def surprise(self, known: Sequence[Known]) -> Surprise:
         """Return how new a statement is among the facts near it (`D3`)."""
         policy = self.settings.policy
-        nearest = [one for one in known if one.visible][: policy.ladder.neighbours]
+        nearest = [one for one in known if one.visible][: policy.dedup.neighbours]
         # A contradiction is not a repetition.
         return surprise(
             [one.similarity for one in nearest if not one.conflict],
-            policy.ladder,
+            policy.dedup,
             policy.similarity,
             novelty=self.neighbours.is_calibrated,
         )

@@ -15,7 +15,7 @@ from engram.core.markdown import escape, plain_text
 from engram.core.records import Create
 from engram.core.text import content_hash, slug, ulid
 from engram.errors import EngramError
-from engram.vault import frontmatter, reviews
+from engram.vault import changes, frontmatter, reviews
 from engram.vault.formats import time_text
 from engram.vault.paths import printable
 
@@ -69,11 +69,8 @@ class ConflictNotes:
                     "importance": 0.5,
                     "end_reason": conflict.why,
                 }
-                self.index.wrote(
-                    self.vault.apply(
-                        [Create(path, keys, self._difference(conflict), conflict.why)]
-                    )
-                )
+                note = Create(path, keys, self._difference(conflict), conflict.why)
+                self.index.wrote(changes.write(self.vault, [note]))
             del self._waiting[0]
 
     def _difference(self, conflict: Conflict) -> str:

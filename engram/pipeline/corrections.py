@@ -136,9 +136,7 @@ class Corrections:
         if found.turn is None or (old and old.status == "active"):
             return
         key, why = request.turn.key, request.why
-        row = sentence_tombstone(
-            found.turn, found.sentence, plan.now, why, key, plain=True
-        )
+        row = sentence_tombstone(found.turn, found.sentence, plan.now, why, key)
         plan.tombstones.append(row | ({"memory": old.id} if old else {}))
         if old is None:
             hides: dict[str, object] = {"memories": [], "turns": [found.turn.key]}

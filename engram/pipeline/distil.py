@@ -134,7 +134,7 @@ class Distiller:
         """
         from engram.llm.judge import judge
 
-        policy = self.extractor.settings.policy.ladder
+        policy = self.extractor.settings.policy.dedup
         turns = {turn.id: turn for turn in batch.turns}
         opinions: dict[str, tuple[str, str]] = {}
         distinct: dict[str, tuple[str, ...]] = {}

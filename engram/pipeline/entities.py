@@ -31,7 +31,7 @@ from engram.core.records import Create, Edit, Move, Problem
 from engram.core.relations import RelationUpdate, line_changes, relation_line
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.pipeline.relation_edges import StatedRelation, changed_edges
-from engram.vault import disk, entities, frontmatter
+from engram.vault import changes, disk, entities, frontmatter
 from engram.vault.edges import EdgeRow, EdgeStore, edge_id
 from engram.vault.paths import NOT_TEXT, UNKNOWN, is_text, printable, stat_of
 
@@ -41,7 +41,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.core.records import Edge, Entity, Extraction, Fact, Relation, Turn
+    from engram.core.records import (
+        Change,
+        Edge,
+        Entity,
+        Extraction,
+        Fact,
+        Relation,
+        Turn,
+    )
     from engram.vault.frontmatter import Note
     from engram.vault.paths import Stat
     from engram.vault.store import Vault
@@ -398,7 +406,7 @@ class EntityWriter:
             for path, entity in created.items()
         )
         try:
-            self._read_all(self.vault.apply(notes))
+            self._read_all(changes.write(self.vault, notes))
         except EngramError:
             for path in created:
                 self._forget(path)
@@ -426,14 +434,12 @@ class EntityWriter:
     def _set_type(self, entity: Entity, kind: str) -> None:
         """Set the type in a note, and move the note to the folder of that type."""
         target, why = entities.path_of(entity.name, kind), "its type was stated"
+        path, sha, keys = entity.path, entity.sha, {"type": kind}
+        change: Change = Move(path, sha, target, keys, why)
+        if self.vault.exists(target):
+            change = Edit(path, sha, keys, why)
         with suppress(ConflictError):
-            edit = Edit(entity.path, entity.sha, {"type": kind}, why)
-            written = self.vault.apply([edit])
-            self._read_all(written)
-            if not self.vault.exists(target):
-                sha = disk.sha256(written[entity.path])
-                move = Move(entity.path, sha, target, {}, why)
-                self._read_all(self.vault.apply([move]))
+            self._read_all(changes.write(self.vault, [change]))
 
     def _edge(self, stated: StatedRelation) -> Edge:
         return stated.edge(
@@ -516,7 +522,7 @@ class EntityWriter:
 
         edit = Edit(path, disk.sha256(raw), keys, "a relation", body)
         try:
-            self._read_all(self.vault.apply([edit], pending=pending))
+            self._read_all(changes.write(self.vault, [edit], pending))
         except ConflictError:
             return False
         return True

@@ -18,7 +18,7 @@ from engram.core.language.words import words
 from engram.core.records import Edit, FiledTurn, Move
 from engram.core.relations import relation_line
 from engram.core.text import is_ulid
-from engram.vault import disk, entities, frontmatter
+from engram.vault import changes, disk, entities, frontmatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -161,7 +161,7 @@ class EntityRemoval:
 
     def _move(self, path: str, sha: str, to: str, why: str) -> None:
         if not self.vault.exists(to):
-            written = self.vault.apply([Move(path, sha, to, {}, why)])
+            written = changes.write(self.vault, [Move(path, sha, to, {}, why)])
             self.entity_writer.reread([path, *written])
 
     def _change_line(self, row: EdgeRow, *, listed: bool) -> None:
@@ -179,7 +179,7 @@ class EntityRemoval:
         if body != note.body:
             why = BACK if listed else WHY
             edit = Edit(source.path, disk.sha256(raw), {}, why, body)
-            self.entity_writer.reread(self.vault.apply([edit]))
+            self.entity_writer.reread(changes.write(self.vault, [edit]))
 
     def _entity_at(self, ref: str) -> Entity | None:
         names = self.entity_writer.names

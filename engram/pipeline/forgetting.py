@@ -1,32 +1,30 @@
-"""Tombstones of statements and turns: set, lifted and restored (rows A26, X8).
+"""The one way to hide facts, turns and sentences, and to show them again (A26, X2, X8).
 
-Every row of the tombstone file is made here. A forgotten or deleted statement is hidden
-wherever it is stated (`Forgetting.add_tombstones`). A statement that was
-corrected, or dropped in review, is only prevented from being filed again
+A request to forget, a statement that is taken back, an edited or deleted message and a
+purge are plans (`HidePlan`) that `Forgetting.hide` carries out with a reason; a purge
+deletes the bytes instead. Every row of the tombstone file is made here. A statement
+that was corrected, or dropped in review, is only prevented from being filed again
 (`Forgetting.bury`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from engram.core import decide, ranking
-from engram.core.forgetting import (
-    TombstoneSet,
-    statements_of,
-    tombstone_row,
-)
+from engram.core import decide, ranking, todos
+from engram.core.forgetting import statements_of, tombstone_row
 from engram.core.language import similarity
 from engram.core.language.echo import own_words
 from engram.core.language.equal_statements import are_equal
+from engram.core.language.promises import only_says_done, reports
 from engram.core.language.sentences import sentences
 from engram.core.language.topics import content
-from engram.core.records import Fact, FiledTurn
+from engram.core.records import Edit, Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.core.turn_versions import turn_digest
+from engram.errors import ConflictError, NotFoundError
 from engram.index import hiding
-from engram.index.database import key_of
 from engram.index.filters import SearchFilter
 from engram.pipeline.summary_removal import SummaryRemoval
 from engram.pipeline.write import action_row
@@ -44,6 +42,8 @@ REMOVED = "a person removed the turn"
 DROPPED = "dropped in review"
 ANEW = "the user said it again"
 USER_DECIDED = "you said so"
+RULE = "rule"
+TAKEN_BACK = "the user took it back"
 POOL = 100
 """Numbers of facts and of turns that are searched for equal or similar statements."""
 FEW = 2
@@ -51,9 +51,8 @@ FEW = 2
 SIMILAR = 0.5
 """The similarity from which a statement is listed as similar to a forgotten one."""
 MOST_SIMILAR = 10
-STATUSES = ("active", "archived", "superseded", "invalidated")
-
-
+STATUSES = ("active", "archived", "superseded", "invalidated", "review")
+EVERY_STATUS = (*STATUSES, "pruned", "forgotten")
 _SUPPORTING = frozenset({"confirm", "reinforce", "rewrite"})
 """Actions of the log whose turn supports the memory."""
 
@@ -66,12 +65,29 @@ class Grounds:
     quotes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Hidden:
-    """Further facts, and keys of turns, that a request to forget hides."""
+@dataclass(slots=True)
+class HidePlan:
+    """What one request hides.
 
-    facts: tuple[Fact, ...] = ()
-    turns: tuple[str, ...] = ()
+    `facts` are marked as forgotten, `turns` hidden as a whole, of `cut` turns the given
+    sentences, all by id or key; `statements` are hidden wherever they are made.
+    """
+
+    facts: dict[str, Fact] = field(default_factory=dict)
+    turns: dict[str, FiledTurn] = field(default_factory=dict)
+    cut: dict[str, tuple[FiledTurn, set[str]]] = field(default_factory=dict)
+    statements: list[str] = field(default_factory=list)
+
+    def add(self, turn: FiledTurn, *texts: str) -> None:
+        """Hide these sentences of a turn."""
+        if texts and turn.key not in self.turns:
+            self.cut.setdefault(turn.key, (turn, set()))[1].update(texts)
+
+    @property
+    def spoken(self) -> dict[str, tuple[FiledTurn, set[str]]]:
+        """All turns, with their hidden sentences."""
+        whole = {key: (one, {*sentences_of(one)}) for key, one in self.turns.items()}
+        return self.cut | whole
 
 
 def is_question(fact: Fact) -> bool:
@@ -82,8 +98,14 @@ def is_question(fact: Fact) -> bool:
     return fact.kind == reviews.KIND or name.startswith(reviews.CONFLICT_PREFIX)
 
 
+def sentences_of(turn: FiledTurn) -> list[str]:
+    """Return the sentences of a turn, in order."""
+    text = turn.turn.text
+    return [text[start:end] for start, end in sentences(text)]
+
+
 class Forgetting:
-    """Writes and lifts tombstones. For the writer thread."""
+    """Plans what is hidden, writes and lifts tombstones. For the writer thread."""
 
     def __init__(self, note_writer: NoteWriter) -> None:
         self.note_writer = note_writer
@@ -91,7 +113,329 @@ class Forgetting:
         self.index = note_writer.index
         self.summaries = SummaryRemoval(note_writer)
 
-    # -- statements --------------------------------------------------------------------
+    # -- plan --------------------------------------------------------------------------
+
+    def plan(
+        self,
+        units: Iterable[Fact | FiledTurn],
+        now: datetime,
+        statuses: tuple[str, ...] = STATUSES,
+    ) -> HidePlan:
+        """Return the plan to hide units and what says the same.
+
+        It has the facts of these statuses that state the same or rest on hidden ones
+        alone, and the sentences of turns that state these facts.
+        """
+        plan, stated = HidePlan(), dict[str, set[str]]()
+        for unit in units:
+            if isinstance(unit, Fact):
+                plan.facts[unit.id] = unit
+                plan.facts |= {
+                    one.id: one
+                    for one in self.near(unit.text, now, statuses)
+                    if isinstance(one, Fact) and are_equal(one.text, unit.text)
+                }
+            else:
+                plan.turns[unit.key] = unit
+                text = own_words(unit.turn.text)
+                stated[text] = {*statements_of(text)}
+        plan.facts |= self.resting_on(plan.spoken)
+        plan.facts |= self.derived_from(plan.facts)
+        for fact in plan.facts.values():
+            self.add_evidence(plan, fact)
+            stated[fact.text] = {fact.text, *self.wordings(fact)}
+        for about, texts in stated.items():
+            for unit in self.near(about, now, ()):
+                if isinstance(unit, FiledTurn):
+                    for one in sentences_of(unit):
+                        if any(are_equal(text, one) for text in texts):
+                            plan.add(unit, one)
+        return plan
+
+    def add_evidence(self, plan: HidePlan, fact: Fact) -> None:
+        """Add the sentences that support a fact to a plan."""
+        evidence = self.evidence(fact)
+        for unit in self.index.units(evidence.turns).values():
+            if isinstance(unit, FiledTurn):
+                plan.add(unit, *self.stating(fact, unit, evidence.quotes))
+
+    def resting_on(
+        self,
+        spoken: Mapping[str, tuple[FiledTurn, Collection[str]]],
+        instead: str = "",
+    ) -> dict[str, Fact]:
+        """Return the facts that only these sentences of turns support, by id.
+
+        A fact remains if the text `instead` contains its quotations too.
+        """
+        found = self.index.catalog.facts(*spoken) if spoken else ()
+        gone = self.index.tombstones.withdrawn
+        return {
+            fact.id: fact
+            for fact in found
+            if fact.status in STATUSES
+            and (sources := {fact.source, *fact.also} - {""})
+            and sources & spoken.keys()
+            and sources - gone <= spoken.keys()
+            and all(
+                self.was_extracted(fact, *spoken[key])
+                for key in sources & spoken.keys()
+            )
+            and not self._is_quoted(fact, spoken, instead)
+        }
+
+    def derived_from(self, found: Mapping[str, Fact]) -> dict[str, Fact]:
+        """Return the facts that are derived only from the found ones, by id."""
+        return {
+            fact.id: fact
+            for name in found
+            for fact in self.index.catalog.facts(name)
+            if fact.derived_from
+            and set(fact.derived_from) <= found.keys()
+            and fact.status in STATUSES
+        }
+
+    def was_extracted(
+        self, fact: Fact, turn: FiledTurn, texts: Collection[str]
+    ) -> bool:
+        """Return whether a fact was extracted from these sentences of a turn."""
+        if len(texts) == len(sentences_of(turn)):
+            return True
+        if quotes := self._quotes(fact, {turn.key}):
+            return any(_quoted(text, quotes) for text in texts)
+        return any(are_equal(fact.text, text) for text in texts)
+
+    def _is_quoted(self, fact: Fact, keys: Collection[str], text: str) -> bool:
+        quotes = self._quotes(fact, keys)
+        return bool(text and quotes) and all(quote in text for quote in quotes)
+
+    def _quotes(self, fact: Fact, keys: Collection[str]) -> list[str]:
+        rows = self.vault.actions_of(fact.id)
+        return [
+            str(row["quote"])
+            for row in rows
+            if row.get("quote") and row.get("turn") in keys
+        ]
+
+    # -- hide --------------------------------------------------------------------------
+
+    def hide(
+        self,
+        name: str,
+        plan: HidePlan,
+        why: str,
+        now: datetime,
+        *,
+        action: str,
+        at: datetime | None = None,
+        by: str = "user",
+        turn: str = "",
+        equal: bool = True,
+        revive: bool = False,
+    ) -> dict[str, str]:
+        """Hide what a plan has; return the errors of notes that stay, by path.
+
+        `name` identifies the units that are hidden, and restored, together; a fact of
+        this name has to be marked, or nothing is hidden. `action` is the last row of
+        the log; `at` the time of the request, `turn` the turn with it. With `equal`
+        equal statements elsewhere are hidden too. With `revive` the words were not
+        true: what they had ended or replaced holds again. A repeated call, as after a
+        crash, changes nothing: the tombstones of whole turns are written last.
+        """
+        head = {"at": (at or now).isoformat(), "reason": why, "for": name}
+        rows = self._of_parts(name, plan, equal=equal)
+        self.index.tombstones.add([head | row for row in rows])
+        if self.note_writer.decision:
+            self.note_writer.decision.hidden += [name, *plan.facts]
+
+        log: list[Mapping[str, object]] = []
+        unchanged: dict[str, str] = {}
+        told = {"turn": turn} if turn else {}
+        keys = {"status": "forgotten", "end_reason": why}
+        derived_first = reversed(plan.facts.values())
+        for fact in sorted(derived_first, key=lambda fact: fact.id != name):
+            if revive:
+                log += self.revive(fact, turn, now)
+            try:
+                self._mark(fact, keys, why)
+            except (ConflictError, NotFoundError) as error:
+                if fact.id == name:
+                    self.restore_all([name], now, why)
+                    raise
+                unchanged[fact.path] = str(error)
+            else:
+                log.append(action_row(now, "forget", fact.id, why, by) | told)
+        if revive:
+            log += self._unsettled(plan.spoken, now)
+        turns = sorted({*plan.cut, *plan.turns} - {name})
+        hides = {"memories": sorted({*plan.facts} - {name}), "turns": turns}
+        log.append(action_row(now, action, name, why, by) | told | hides)
+        self.note_writer.log_actions(log)
+        rows = _of_turns(plan, equal=equal)
+        self.index.tombstones.add([head | row for row in rows])
+        sources = [
+            key for one in plan.facts.values() for key in (one.source, *one.also)
+        ]
+        self.summaries.drop([*plan.spoken, *sources])
+        return unchanged
+
+    def _mark(self, fact: Fact, keys: Mapping[str, object], why: str) -> None:
+        """Set front-matter keys, also in a note that a user has just edited."""
+        try:
+            self.note_writer.write([Edit(fact.path, fact.sha, keys, why)], [])
+        except ConflictError:
+            self.note_writer.scan_all()
+            fact = self.index.catalog.find_fact(fact.id)
+            self.note_writer.write([Edit(fact.path, fact.sha, keys, why)], [])
+
+    def _of_parts(
+        self, name: str, plan: HidePlan, *, equal: bool
+    ) -> Iterator[dict[str, object]]:
+        """Yield the tombstones of facts, of statements, and of sentences of turns."""
+        for fact in plan.facts.values():
+            named: dict[str, object] = {"memory": fact.id}
+            if not equal:
+                yield named
+                continue
+            yield named | {"hash": content_hash(fact.text)} | tombstone_row(fact.text)
+            for text in self.wordings(fact):
+                row = {"hash": content_hash(text), "only": "turns"}
+                yield named | row | tombstone_row(text)
+        for text in plan.statements:
+            yield {"memory": name, "hash": content_hash(text)} | tombstone_row(text)
+        for key, (_, texts) in plan.cut.items():
+            for digest in sorted(map(content_hash, texts)):
+                yield {"hash": digest, "memory": name, "in": key, "cut": [digest]}
+
+    def record_deletions(self, deleted: Collection[Fact], now: datetime) -> None:
+        """Record that a user deleted notes: tombstones, and rows of the action log.
+
+        Call it before the catalogue removes the facts, so that a crash cannot lose the
+        deletion. Turns that say the same are hidden, other notes are not. The note of a
+        question is not a statement and gets no tombstone. A memory that was dropped in
+        review has a tombstone already; its note may have been removed by engram in a
+        process that ended before it wrote the log (`X8`).
+        """
+        dropped, rows = self._dropped(), []
+        for fact in deleted:
+            if fact.status == "review" and fact.id in dropped:
+                logged = {row.get("action") for row in self.vault.actions_of(fact.id)}
+                if "drop" not in logged:
+                    rows.append(action_row(now, "drop", fact.id, DROPPED))
+                continue
+            rows.append(action_row(now, "forget", fact.id, DELETED))
+            if is_question(fact):
+                continue
+            self.record_forgotten(fact, now, DELETED, only="turns")
+        self.note_writer.log_actions(rows)
+
+    def record_forgotten(
+        self, fact: Fact, now: datetime, why: str, **extra: str
+    ) -> None:
+        """Set the tombstones of a fact whose note a user marked or deleted by hand.
+
+        With `only="turns"` no other note is hidden.
+        """
+        plan = HidePlan({fact.id: fact})
+        self.add_evidence(plan, fact)
+        head = {"at": now.isoformat(), "reason": why, **extra}
+        stones = self._of_parts(fact.id, plan, equal=True)
+        self.index.tombstones.add([stone | head for stone in stones])
+
+    def record_deleted_turns(self, turns: Iterable[FiledTurn], now: datetime) -> None:
+        """Record that a user removed turns from session files (`X9`).
+
+        A client that sends the turns again does not restore them. The rows contain
+        hashes and no words.
+        """
+        head = {"at": now.isoformat(timespec="seconds"), "reason": REMOVED}
+        self.index.tombstones.add(
+            [head | {"sent": turn_digest(one.turn), "was": one.key} for one in turns]
+        )
+
+    def _dropped(self) -> set[str]:
+        """Return the ids of memories that were dropped in review and not restored."""
+        dropped: set[str] = set()
+        for row in self.vault.tombstone_rows():
+            memory = str(row.get("memory") or "")
+            if row.get("restored"):
+                dropped.discard(memory)
+            elif row.get("reason") == DROPPED:
+                dropped.add(memory)
+        return dropped
+
+    # -- what untrue words had ended ---------------------------------------------------
+
+    def revive(
+        self, hidden: Fact, key: str, now: datetime
+    ) -> Iterator[Mapping[str, object]]:
+        """Make the facts active again that only one fact had replaced; yield log rows."""
+        for old in self.index.catalog.facts(hidden.id):
+            ended = old.status in {"superseded", "invalidated"}
+            if hidden.id not in old.superseded_by or not (
+                ended or decide.is_scheduled(old)
+            ):
+                continue
+            remaining = [name for name in old.superseded_by if name != hidden.id]
+            keys: dict[str, object] = {"superseded_by": remaining or None}
+            if not remaining:
+                keys |= {"status": "active", "end_reason": None, "valid_until": None}
+                self.unbury([old], now)
+            if self.patch(old, keys, TAKEN_BACK) and not remaining:
+                why = "the statement that replaced it was taken back"
+                yield action_row(now, "revive", old.id, why, RULE) | {"turn": key}
+
+    def _unsettled(
+        self, spoken: Mapping[str, tuple[FiledTurn, Collection[str]]], now: datetime
+    ) -> Iterator[Mapping[str, object]]:
+        """Reopen the promises and facts that these words had ended; yield log rows."""
+        done = {
+            key
+            for key, (_, texts) in spoken.items()
+            if any(reports(text) or only_says_done(text) for text in texts)
+        }
+        whole = {
+            key
+            for key, (turn, texts) in spoken.items()
+            if len(texts) == len(sentences_of(turn))
+        }
+        active = {"status": "active", "end_reason": None, "valid_until": None}
+        ended = [
+            (fact, key, todos.reopened_keys(fact))
+            for fact, key in self._changed_in(done | whole, "settle")
+            if todos.is_settled(fact)
+        ] + [
+            (fact, key, active)
+            for fact, key in self._changed_in(whole, "invalidate")
+            if fact.status == "invalidated" and not fact.superseded_by
+        ]
+        why = "the statement that ended it was taken back"
+        for fact, key, keys in ended:
+            self.unbury([fact], now)
+            if self.patch(fact, keys, why):
+                yield action_row(now, "revive", fact.id, why, RULE) | {"turn": key}
+
+    def _changed_in(
+        self, keys: Collection[str], action: str
+    ) -> Iterator[tuple[Fact, str]]:
+        """Yield facts that these turns, and no user, changed by `action`, with the key."""
+        rows = {
+            str(row.get("memory")): str(row.get("turn"))
+            for row in self.vault.rows_with(action)
+            if row.get("turn") in keys and row.get("by") != "user"
+        }
+        for fact in self.note_writer.facts(rows):
+            yield fact, rows[fact.id]
+
+    def patch(self, fact: Fact, keys: Mapping[str, object], why: str) -> bool:
+        """Set front-matter keys; return False for a note that a user broke or deleted."""
+        try:
+            self._mark(fact, keys, why)
+        except (ConflictError, NotFoundError):
+            return False
+        return True
+
+    # -- statements that are not filed again -------------------------------------------
 
     def bury(
         self, facts: Iterable[Fact], now: datetime, why: str, *, turns: bool = True
@@ -107,112 +451,24 @@ class Forgetting:
             ]
         )
 
-    def unbury(self, facts: Iterable[Fact], now: datetime) -> None:
-        """Lift the tombstones on the texts of these facts and on their turns."""
+    def unbury(
+        self, facts: Iterable[Fact], now: datetime, *, always: bool = False
+    ) -> None:
+        """Lift the tombstones on the texts of these facts and on their turns.
+
+        With `always` it is recorded that ended facts are true again, also without a
+        tombstone (rows X6, X8).
+        """
         keys = self.index.tombstones.keys
         rows = [
             {**tombstone(fact, now, USER_DECIDED, turn=fact.source), "restored": True}
             for fact in facts
-            if {content_hash(fact.text), fact.source} & keys
+            if always or {content_hash(fact.text), fact.source} & keys
         ]
         if rows:
             self.index.tombstones.add(rows)
 
-    def bring_back(self, facts: Iterable[Fact], now: datetime) -> None:
-        """Record that ended facts are true again, also those that others replaced.
-
-        A corrected statement may be filed again (rows X6, X8).
-        """
-        rows = []
-        for fact in facts:
-            turn = fact.source if fact.source in self.index.tombstones.keys else None
-            row = tombstone(fact, now, USER_DECIDED, turn=turn)
-            rows.append(row | {"restored": True})
-        self.index.tombstones.add(rows)
-
-    # -- requests to forget ------------------------------------------------------------
-
-    def add_tombstones(
-        self,
-        units: Iterable[Fact | FiledTurn],
-        now: datetime,
-        why: str,
-        *,
-        whole: str = "",
-        only: str = "",
-    ) -> None:
-        """Set tombstones that hide facts, or whole turns, and equal statements (`X8`).
-
-        `whole` is the name of the memory or turn that the request named; it is given
-        for units that are hidden along with that one. With `only="turns"` no other note
-        is hidden: the user deleted one note and may keep others that say the same.
-        """
-        at = now.isoformat()
-        extra = {key: value for key, value in (("for", whole), ("only", only)) if value}
-        rows: list[Mapping[str, object]] = []
-        decision = self.note_writer.decision
-        for unit in units:
-            if decision:
-                decision.hidden.append(key_of(unit))
-            if isinstance(unit, FiledTurn):
-                parts = self._of_turn(unit)
-            else:
-                parts = self._of_fact(unit)
-            rows += [{"at": at, **part, "reason": why, **extra} for part in parts]
-        self.index.tombstones.add(rows)
-
-    def record_deletions(self, deleted: Collection[Fact], now: datetime) -> None:
-        """Record that a user deleted notes: tombstones, and rows of the action log.
-
-        Call it before the catalogue removes the facts, so that a crash cannot lose the
-        deletion. The note of a question is not a statement and gets no tombstone. A
-        memory that was dropped in review has a tombstone already; its note may have
-        been removed by engram in a process that ended before it wrote the log (`X8`).
-        """
-        dropped = self._dropped()
-        dropped_here, deleted_by_user = list[Fact](), list[Fact]()
-        for fact in deleted:
-            interrupted = fact.status == "review" and fact.id in dropped
-            (dropped_here if interrupted else deleted_by_user).append(fact)
-
-        statements = [fact for fact in deleted_by_user if not is_question(fact)]
-        self.add_tombstones(statements, now, DELETED, only="turns")
-        rows = [action_row(now, "forget", fact.id, DELETED) for fact in deleted_by_user]
-        for fact in dropped_here:
-            logged = {row.get("action") for row in self.vault.actions_of(fact.id)}
-            if "drop" not in logged:
-                rows.append(action_row(now, "drop", fact.id, DROPPED) | {"by": "user"})
-        self.note_writer.log_actions(rows)
-
-    def record_deleted_turns(self, turns: Iterable[FiledTurn], now: datetime) -> None:
-        """Record that a user removed turns from session files (`X9`).
-
-        A client that sends the turns again does not restore them. The rows contain
-        hashes and no words.
-        """
-        at = now.isoformat(timespec="seconds")
-        self.index.tombstones.add(
-            [
-                {
-                    "at": at,
-                    "sent": turn_digest(turn.turn),
-                    "was": turn.key,
-                    "reason": REMOVED,
-                }
-                for turn in turns
-            ]
-        )
-
-    def _dropped(self) -> set[str]:
-        """Return the ids of memories that were dropped in review and not restored."""
-        dropped: set[str] = set()
-        for row in self.vault.tombstone_rows():
-            memory = str(row.get("memory") or "")
-            if row.get("restored"):
-                dropped.discard(memory)
-            elif row.get("reason") == DROPPED:
-                dropped.add(memory)
-        return dropped
+    # -- show again --------------------------------------------------------------------
 
     def restore(self, memory: str, now: datetime, why: str) -> list[str]:
         """Lift every tombstone of `memory`, and those set along with it.
@@ -340,7 +596,7 @@ class Forgetting:
             and {fact.source, *fact.also} & {*turns}
         ]
 
-    # -- hidden units ------------------------------------------------------------------
+    # -- equal and similar statements --------------------------------------------------
 
     def is_forgotten(self, fact: Fact, source: FiledTurn) -> bool:
         """Return whether a tombstone hides a fact extracted from the turn `source`."""
@@ -351,39 +607,14 @@ class Forgetting:
             return True
         return tombstones.forgotten.hides(fact.text, hiding.utterance_of(source))
 
-    def find_hidden(
-        self, text: str, named: str, now: datetime, before: Collection[str]
-    ) -> Hidden:
-        """Return the further facts and turns that the tombstones of `named` hide.
-
-        Only units that share most words with `text` are checked, and turns that are
-        hidden as a whole. A fact is hidden if all of it is the forgotten statement.
-        `before` are the keys that were hidden before. Units hidden by another request
-        are left out.
-        """
-        whole = self.index.tombstones.keys.difference(before)
-        stones = TombstoneSet(self.index.tombstones.forgotten.of(named))
-        keys = [key for key in whole if "#" in key]
-        keys += [stone.within for stone in stones.stones if stone.within]
-        near = self.near(text, now, STATUSES)
-        facts, turns = dict[str, Fact](), set[str]()
-        for unit in (*near, *self.index.units(keys).values()):
-            seen = hiding.without_forgotten(unit, stones, self.index.lexical.voices)
-            if isinstance(unit, Fact) and unit.id != named and seen is None:
-                facts[unit.id] = unit
-            elif isinstance(unit, FiledTurn) and unit.key != named:
-                turns |= {unit.key} if unit.key in whole or seen != unit else set()
-        return Hidden(tuple(facts.values()), tuple(sorted(turns)))
-
     def near(
         self, text: str, now: datetime, statuses: tuple[str, ...]
     ) -> list[Fact | FiledTurn]:
-        """Return the facts and the turns that share most words with `text`."""
+        """Return the facts of these statuses, and the turns, that share most words."""
         question = ranking.parse_question(text, now)
-        filters = (
-            SearchFilter(("fact",), statuses, persona=None),
-            SearchFilter(("turn",), persona=None),
-        )
+        filters = [SearchFilter(("turn",), persona=None)]
+        if statuses:
+            filters.append(SearchFilter(("fact",), statuses, persona=None))
         keys = [
             hit.key
             for where in filters
@@ -429,49 +660,6 @@ class Forgetting:
                 listed.append(row)
         return listed[:MOST_SIMILAR]
 
-    def _of_turn(self, turn: FiledTurn) -> Iterator[dict[str, object]]:
-        text = own_words(turn.turn.text)
-        yield {
-            "hash": content_hash(text),
-            "turn": turn.key,
-            "memory": turn.key,
-            **tombstone_row(*statements_of(text)),
-        }
-
-    def _of_fact(self, fact: Fact) -> Iterator[dict[str, object]]:
-        """Yield the tombstone of a fact, and those of the turns that support it.
-
-        The tombstone of the fact also hides each sentence that states the fact, so a
-        turn with such a sentence needs none.
-        """
-        named: dict[str, object] = {
-            "hash": content_hash(fact.text),
-            "memory": fact.id,
-        }
-        yield {**named, **tombstone_row(fact.text)}
-
-        evidence = self.evidence(fact)
-        units = self.index.units(evidence.turns)
-        for key in evidence.turns:
-            unit = units.get(key)
-            if not isinstance(unit, FiledTurn):
-                yield {**named, "turn": key}
-                continue
-
-            stating = self.stating(fact, unit, evidence.quotes)
-            if stating == [unit.turn.text]:
-                yield {**named, "turn": key}
-            elif not all(are_equal(fact.text, sentence) for sentence in stating):
-                cut = [content_hash(sentence) for sentence in stating]
-                yield {**named, "in": key, "cut": cut}
-        for text in self.wordings(fact):
-            yield {
-                "hash": content_hash(text),
-                "memory": fact.id,
-                **tombstone_row(text),
-                "only": "turns",
-            }
-
     def wordings(self, fact: Fact) -> list[str]:
         """Return the sentences that a fact was drawn from, in other words than its own.
 
@@ -495,7 +683,7 @@ class Forgetting:
         none, they are the sentences that support no other memory.
         """
         text = turn.turn.text
-        plain = [text[start:end] for start, end in sentences(text)]
+        plain = sentences_of(turn)
         for found in (
             [one for one in plain if are_equal(fact.text, one)]
             or [one for one in plain if any(quote in one for quote in quotes)],
@@ -518,6 +706,16 @@ class Forgetting:
 
 def _quoted(sentence: str, quotes: Iterable[str]) -> bool:
     return any(quote in sentence or sentence in quote for quote in quotes)
+
+
+def _of_turns(plan: HidePlan, *, equal: bool) -> Iterator[dict[str, object]]:
+    """Yield the tombstones of whole turns."""
+    for key, turn in plan.turns.items():
+        row: dict[str, object] = {"turn": key, "memory": key}
+        if equal:
+            text = own_words(turn.turn.text)
+            row |= {"hash": content_hash(text)} | tombstone_row(*statements_of(text))
+        yield row
 
 
 def tombstone(

@@ -66,7 +66,7 @@ class Gatherer:
             judged=settings.model is not None,
             doubtful=by_user and fact.confidence < policy.extraction.implied,
             plans=said.sort == "plan",
-            remaining=policy.ladder.supersessions - self.plan.ended,
+            remaining=policy.dedup.supersessions - self.plan.ended,
         )
 
     def _states(self, fact: Fact, said: Said) -> tuple[State, ...]:

@@ -104,7 +104,7 @@ class NeighbourSearch:
         # Facts with the same statement share words, so synonyms are not searched.
         question = replace(ranking.parse_question(fact.text, when), akin={})
         found = self.index.lexical.search(
-            question, where, self.settings.policy.ladder.pool
+            question, where, self.settings.policy.dedup.pool
         )
         units = self.index.units(
             list(dict.fromkeys([*(hit.key for hit in found.hits), *cosines]))
@@ -126,7 +126,7 @@ class NeighbourSearch:
         vector = semantic.vector(fact.text)
         if vector is None:
             return {}
-        pool = self.settings.policy.ladder.pool
+        pool = self.settings.policy.dedup.pool
         near = semantic.similar(self.index.lexical, vector, where, pool)
         return {key: calibration.nominal(raw, semantic.scale) for key, raw in near}
 

@@ -7,16 +7,16 @@ later statement of the batch is compared with the result of an earlier one.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engram.core import decide, todos
 from engram.core.language.keep_requests import REMEMBER_TAG
-from engram.core.records import Create, Edit, Fact
+from engram.core.records import Create, Fact
 from engram.core.text import content_hash
+from engram.errors import ConflictError
 from engram.pipeline.forgetting import tombstone
-from engram.vault import facts, reviews
-from engram.vault.formats import time_text
+from engram.vault import changes, facts, frontmatter, reviews
 from engram.vault.frontmatter import NOT_UTF_8, UNREADABLE_KEYS
 
 if TYPE_CHECKING:
@@ -36,6 +36,20 @@ UNEDITABLE = UNREADABLE_KEYS | {NOT_UTF_8}
 """Problems of a note that prevent an edit."""
 
 ENDED = {"invalidate": "invalidated", "supersede": "superseded"}
+END_KEYS = frozenset({"superseded_by", "end_reason", "valid_until"})
+
+
+@dataclass(slots=True)
+class _Planned:
+    """A fact as the plan leaves it, and why; `known` is the one in its note, if any.
+
+    `body` is the new body of that note, or the section of a new note that asks.
+    """
+
+    fact: Fact
+    why: str
+    known: Fact | None = None
+    body: str | None = None
 
 
 class WritePlan:
@@ -63,36 +77,31 @@ class WritePlan:
         self.contradicted: dict[str, str] = {}
         self.contradictions: list[str] = []
         self.neighbours: dict[str, Sequence[Known]] = {}
-        self._new: dict[str, tuple[Fact, str, str]] = {}
-        self._changed: dict[str, Fact] = {}
-        self._keys: dict[str, dict[str, object]] = {}
-        self._bodies: dict[str, str] = {}
-        self._reasons: dict[str, str] = {}
+        self._facts: dict[str, _Planned] = {}
         self._cases: dict[str, Create] = {}
 
     # -- facts as the plan changes them ------------------------------------------------
 
     def latest(self, fact: Fact) -> Fact:
         """Return `fact` as changed by this plan."""
-        if fact.id in self._new:
-            return self._new[fact.id][0]
-        return self._changed.get(fact.id, fact)
+        planned = self._facts.get(fact.id)
+        return planned.fact if planned else fact
 
     def fact(self, fact_id: str) -> Fact | None:
         """Return the new or known fact with this id, as changed by this plan."""
-        if fact_id in self._new:
-            return self._new[fact_id][0]
-        known = self.note_writer.index.catalog.fact(fact_id)
-        return known and self.latest(known)
+        if planned := self._facts.get(fact_id):
+            return planned.fact
+        return self.note_writer.index.catalog.fact(fact_id)
 
     @property
     def new(self) -> tuple[Fact, ...]:
         """The facts that get a note."""
-        return tuple(fact for fact, *_ in self._new.values())
+        return tuple(one.fact for one in self._facts.values() if not one.known)
 
     def is_new(self, fact: Fact) -> bool:
         """Return whether the plan creates the note of this fact."""
-        return fact.id in self._new
+        planned = self._facts.get(fact.id)
+        return planned is not None and not planned.known
 
     def is_foreign(self, fact: Fact) -> bool:
         """Return whether the note of this fact was not created by engram."""
@@ -128,7 +137,9 @@ class WritePlan:
         """The questions of this plan, and its new facts that wait in review (`X9`)."""
         questions = [(str(note.keys["id"]), note.path) for note in self._cases.values()]
         in_review = [
-            (fact.id, fact.path) for fact, _, section in self._new.values() if section
+            (one.fact.id, one.fact.path)
+            for one in self._facts.values()
+            if one.body and not one.known
         ]
         return [*questions, *in_review]
 
@@ -145,7 +156,8 @@ class WritePlan:
         With `asking` the note has a section that asks the user whether to keep it. The
         exact words are those of its turn, which the note shows (`C9`).
         """
-        self._new[fact.id] = (fact, why, reviews.section(why, quote) if asking else "")
+        section = reviews.section(why, quote) if asking else ""
+        self._facts[fact.id] = _Planned(fact, why, body=section)
 
     def confirm(self, fact: Fact, new: Fact | None = None) -> None:
         """Remove the speculative expiry of a fact that was stated again (`C17`).
@@ -154,15 +166,11 @@ class WritePlan:
         that (law 1). Otherwise the file does not change.
         """
         before = self.latest(fact)
-        keys = self.note_writer.confirmation_keys(before)
-        after = replace(before, expires=None) if keys else before
-
-        tags = _tags_with_request(before, new) if new else before.tags
-        if tags != before.tags:
-            keys |= {"tags": list(tags)}
-            after = replace(after, tags=tags)
-        if keys:
-            self._patch(after, keys, "confirmed by a later extraction")
+        after = self.note_writer.confirmed(before)
+        if new:
+            after = replace(after, tags=_tags_with_request(before, new))
+        if after != before:
+            self._patch(before, after, "confirmed by a later extraction")
 
     def apply(self, effect: Effect, new: Fact, quotes: Mapping[str, str]) -> Fact:
         """Apply the effect of the statement `new` on a known fact; return `new` changed.
@@ -185,11 +193,8 @@ class WritePlan:
     def add_predecessor(self, successor: Fact, fact: Fact) -> None:
         """Make a known fact the successor of a new fact that was true before it."""
         ids = tuple(dict.fromkeys((*successor.supersedes, fact.id)))
-        self._patch(
-            replace(successor, supersedes=ids),
-            {"supersedes": list(ids)},
-            "an older state became known",
-        )
+        changed = replace(successor, supersedes=ids)
+        self._patch(successor, changed, "an older state became known")
 
     def _reinforce(self, effect: Effect, old: Fact, new: Fact) -> None:
         """Add confidence and evidence to a known fact (`A8`, `C17`).
@@ -202,7 +207,7 @@ class WritePlan:
 
         rewrite = effect.action == "rewrite"
         body = self._rewritten_body(old, new) if rewrite else None
-        if body is None and not (rewrite and old.id in self._new):
+        if body is None and not (rewrite and self.is_new(old)):
             merged = replace(
                 merged,
                 text=old.text,
@@ -211,17 +216,9 @@ class WritePlan:
                 importance=old.importance,
             )
 
-        before = facts.fact_keys(old, self.settings.zone)
-        after = facts.fact_keys(merged, self.settings.zone)
-        changed: dict[str, object] = {
-            key: after[key]
-            for key in ("confidence", "importance", "about", "tags", "source")
-            if key in after and after[key] != before.get(key)
-        }
-        if confirmation := self.note_writer.confirmation_keys(old):
-            changed |= confirmation
+        if self.note_writer.confirmed(old) != old:
             merged = replace(merged, expires=None)
-        self._patch(merged, changed, effect.why, body)
+        self._patch(old, merged, effect.why, body)
 
     def _rewritten_body(self, old: Fact, new: Fact) -> str | None:
         """Return the body of a known fact with the text of the new one.
@@ -229,9 +226,10 @@ class WritePlan:
         Returns None if a user changed the statement in the body, or if the fact has no
         note yet.
         """
-        if old.id in self._new:
+        if self.is_new(old):
             return None
-        body = self._bodies.get(old.id) or self.note_writer.body(old.path)
+        planned = self._facts.get(old.id)
+        body = (planned and planned.body) or self.note_writer.body(old.path)
         day = (new.created or self.now).astimezone(self.settings.zone)
         return facts.with_statement(body, old.text, new.text, f"{day:%Y-%m-%d}")
 
@@ -240,29 +238,18 @@ class WritePlan:
 
         The notes of both facts link to each other; returns `new` with its link.
         """
-        zone = self.settings.zone
         successors = tuple(dict.fromkeys((*old.superseded_by, new.id)))
-        keys: dict[str, object] = {"superseded_by": list(successors)}
         changed = replace(old, superseded_by=successors)
         if effect.action == "weaken":
-            confidence = (
-                old.confidence if effect.confidence is None else effect.confidence
-            )
-            keys["confidence"] = float(confidence)
-            changed = replace(changed, confidence=confidence)
+            if effect.confidence is not None:
+                changed = replace(changed, confidence=effect.confidence)
         elif effect.until:
-            keys["valid_until"] = time_text(effect.until, zone)
             changed = replace(changed, valid_until=effect.until)
         else:
             moved = self._lift_scheduled(old, new)
             new = replace(new, supersedes=(*new.supersedes, *moved))
             until = new.valid_from or new.created or self.now
             status = ENDED[effect.action]
-            keys |= {
-                "status": status,
-                "end_reason": effect.why,
-                "valid_until": time_text(until, zone),
-            }
             changed = replace(
                 changed, status=status, end_reason=effect.why, valid_until=until
             )
@@ -273,33 +260,29 @@ class WritePlan:
         digest = content_hash(old.text)
         if effect.add_tombstone and not self.has_tombstone(digest):
             self.tombstones.append(tombstone(old, self.now, effect.why))
-        self._patch(changed, keys, effect.why)
+        self._patch(old, changed, effect.why)
         return replace(new, supersedes=tuple(dict.fromkeys((*new.supersedes, old.id))))
 
     def settle(self, effect: Effect, at: datetime) -> None:
         """Settle an open promise. It can still be found, as kept or cancelled (`E16`)."""
-        done = time_text(at, self.settings.zone)
         old = self.latest(effect.fact)
         if effect.settled == todos.EXPIRED:
             self._lift_scheduled(old)
-        keys = todos.settled_keys(old, effect.settled, done, effect.why)
-        tags = tuple(keys["tags"]) if isinstance(keys["tags"], list) else old.tags
+        tags = todos.settled_tags(old, effect.settled)
         changed = replace(old, tags=tags, done=at, end_reason=effect.why)
-        self._patch(changed, keys, effect.why)
+        self._patch(old, changed, effect.why)
 
     def end(self, effect: Effect, said_at: datetime) -> None:
         """End a known fact that has no successor, now or on a later day (`A10`)."""
         old = self.latest(effect.fact)
         until = effect.until or said_at
-        keys: dict[str, object] = {"valid_until": time_text(until, self.settings.zone)}
         changed = replace(old, valid_until=until)
         if not effect.until:
             self._lift_scheduled(old)
-            keys |= {"status": "invalidated", "end_reason": effect.why}
             changed = replace(changed, status="invalidated", end_reason=effect.why)
         self.ended += 1
         self._note_contradiction(old, "ended", effect.why)
-        self._patch(changed, keys, effect.why)
+        self._patch(old, changed, effect.why)
 
     def _lift_scheduled(self, plan: Fact, later: Fact | None = None) -> tuple[str, ...]:
         """Cancel the ends that a plan announced, which is over before its day.
@@ -313,18 +296,13 @@ class WritePlan:
             if not decide.is_scheduled(old) or not day or day <= self.now:
                 continue
             changed = decide.rescheduled(old, plan, later)
-            until = changed.valid_until
-            keys: dict[str, object] = {
-                "superseded_by": list(changed.superseded_by) or None,
-                "valid_until": time_text(until, self.settings.zone) if until else None,
-            }
-            self._patch(changed, keys, "the plan that would end it changed")
+            self._patch(old, changed, "the plan that would end it changed")
             lifted.append(old.id)
         return tuple(lifted)
 
     def _note_contradiction(self, old: Fact, done: str, why: str) -> None:
         """Record that a known fact is ended or weakened, for the run (`X6`)."""
-        if done == "ended" or old.id not in self._new:
+        if done == "ended" or not self.is_new(old):
             self.contradicted[old.path] = old.id
             by_rule = why == "corrected" or "(rule of " in why
             by = "rule" if by_rule else "a model"
@@ -341,74 +319,85 @@ class WritePlan:
         if not self.note_writer.index.scanner.exists(case.path):
             self._cases.setdefault(case.path, case)
 
-    def _patch(
-        self, fact: Fact, keys: Mapping[str, object], why: str, body: str | None = None
-    ) -> None:
-        if fact.id in self._new:
-            self._new[fact.id] = (fact, *self._new[fact.id][1:])
-            return
-        self._changed[fact.id] = fact
-        self._keys.setdefault(fact.id, {}).update(keys)
-        self._reasons[fact.id] = why
-        if body is not None:
-            self._bodies[fact.id] = body
+    def _patch(self, old: Fact, fact: Fact, why: str, body: str | None = None) -> None:
+        """Plan that `old`, a new or known fact as planned so far, becomes `fact`."""
+        planned = self._facts.setdefault(fact.id, _Planned(old, why, old))
+        planned.fact = fact
+        if planned.known:
+            planned.why = why
+            planned.body = planned.body if body is None else body
 
     def leave_out_broken(self) -> None:
         """Leave out the changes of notes that the user has to repair first (`C11`).
 
         Otherwise the batch would wait as long as a note is broken.
         """
-        paths = [fact.path for fact in self._changed.values()]
+        known = [one.known for one in self._facts.values() if one.known]
+        paths = [fact.path for fact in known]
         problems = self.note_writer.index.catalog.problems_by_path(paths)
-        for fact in list(self._changed.values()):
+        for fact in known:
             codes = {problem.code for problem in problems.get(fact.path, ())}
             if codes & UNEDITABLE:
-                self._leave_out(fact)
-
-    def _leave_out(self, fact: Fact) -> None:
-        del self._changed[fact.id]
-        self._keys.pop(fact.id, None)
-        self._bodies.pop(fact.id, None)
-        self.contradicted.pop(fact.path, None)
-        self.rows = [row for row in self.rows if row["memory"] != fact.id]
-        self.refused["its note is broken"] += 1
+                del self._facts[fact.id]
+                self.contradicted.pop(fact.path, None)
+                self.rows = [row for row in self.rows if row["memory"] != fact.id]
+                self.refused["its note is broken"] += 1
 
     @property
     def confidence_changes(self) -> list[str]:
         """The ids of known facts whose confidence changes."""
-        return [fact_id for fact_id, keys in self._keys.items() if "confidence" in keys]
+        return [
+            one.known.id
+            for one in self._facts.values()
+            if one.known and one.known.confidence != one.fact.confidence
+        ]
 
     # -- the result --------------------------------------------------------------------
 
     @property
     def updates(self) -> list[Change]:
         """The edits of known facts, and the notes with questions to the user."""
+        return [*self._edits(), *self._cases.values()]
+
+    def _edits(self) -> list[Change]:
+        zone = self.settings.zone
         edits = [
-            Edit(
-                fact.path,
-                fact.sha,
-                self._keys[fact.id],
-                self._reasons[fact.id],
-                self._bodies.get(fact.id),
-            )
-            for fact in self._changed.values()
-            if self._keys[fact.id] or fact.id in self._bodies
+            facts.change(one.known, one.fact, zone, one.why, one.body)
+            for one in self._facts.values()
+            if one.known
         ]
-        return [*edits, *self._cases.values()]
+        return [edit for edit in edits if edit.keys or edit.body is not None]
+
+    def ends(self) -> list[changes.Write]:
+        """Return the writes by which the undo of a filing gives back what ended.
+
+        A new note stays, as if it had replaced no fact. The list is empty if no fact
+        ends, or if a note has changed since it was planned, so that its write will be
+        refused.
+        """
+        ended = [edit for edit in self._edits() if edit.path in self.contradicted]
+        try:
+            writes = changes.plan(self.note_writer.vault, ended)
+        except ConflictError:
+            return []
+        for note in self.notes:
+            if raw := _as_before(note, self.contradicted):
+                new = frontmatter.emit(note.keys, note.body)
+                writes.append(changes.Write(note.path, note.path, raw, new))
+        return writes
 
     @property
-    def notes(self) -> list[Change]:
+    def notes(self) -> list[Create]:
         """The notes of the new facts."""
         zone = self.settings.zone
-        return [
-            Create(
-                fact.path,
-                facts.fact_keys(fact, zone),
-                facts.fact_body(fact.text, fact.source, section),
-                why,
-            )
-            for fact, why, section in self._new.values()
-        ]
+        notes = []
+        for one in self._facts.values():
+            if not one.known:
+                fact = one.fact
+                keys = facts.fact_keys(fact, zone)
+                body = facts.fact_body(fact.text, fact.source, one.body or "")
+                notes.append(Create(fact.path, keys, body, one.why))
+        return notes
 
 
 def _tags_with_request(old: Fact, new: Fact) -> tuple[str, ...]:
@@ -416,3 +405,20 @@ def _tags_with_request(old: Fact, new: Fact) -> tuple[str, ...]:
     if REMEMBER_TAG in new.tags and REMEMBER_TAG not in old.tags:
         return (*old.tags, REMEMBER_TAG)
     return old.tags
+
+
+def _as_before(note: Create, contradicted: Mapping[str, str]) -> bytes:
+    """Return the bytes that a new note would have if it replaced no fact.
+
+    `contradicted` has the ids of the facts that the plan ends, by path. Returns b'' for
+    a note without any relation to them.
+    """
+    keys = dict(note.keys)
+    named = keys.pop("supersedes", None)
+    if isinstance(named, list):
+        remaining = [name for name in named if name not in contradicted.values()]
+        keys |= {"supersedes": remaining} if remaining else {}
+    if note.path in contradicted and keys.get("status") in ENDED.values():
+        keys = {name: value for name, value in keys.items() if name not in END_KEYS}
+        keys["status"] = "active"
+    return frontmatter.emit(keys, note.body) if keys != note.keys else b""

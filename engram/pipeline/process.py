@@ -136,13 +136,6 @@ class TurnPipeline:
             "not_remembered": requests.refused_requests(parsed),
         }
 
-    def begin_import(self, file: str, source: str) -> dict[str, Any]:
-        """Return the run of an import; the same `source` continues its run (`X28`)."""
-        name, digest = (
-            requests.name_from(text, self.settings) for text in (file, source)
-        )
-        return {"run": self.reconciler.imports.begin(name, digest, self.clock())}
-
     def _note_import(self, run: str, turns: Sequence[Turn], now: datetime) -> int:
         """Record the turns of an import; show those again that an undo had hidden.
 

@@ -92,7 +92,7 @@ class Reconciler:
         )
         self.forgetting = Forgetting(note_writer)
         self.retraction = Retraction(note_writer, self.forgetting)
-        self.turn_edits = TurnEdits(note_writer, self.forgetting, self.retraction)
+        self.turn_edits = TurnEdits(note_writer, self.forgetting)
         self.entity_removal = EntityRemoval(self.entity_writer, self.index)
         self.imports = ImportRuns(self.turn_edits)
         self.promises = PromiseSettler(note_writer)

@@ -239,7 +239,7 @@ class CandidateSteps:
         """
         policy = self.note_writer.settings.policy
         new = self._checked(plan, fact, said, earlier)
-        if decision := screen(new, policy.ladder):
+        if decision := screen(new, policy.dedup):
             return self._enter(plan, fact, said, decision)
         gatherer = self._gatherer(plan)
         if said.corrects:
@@ -249,7 +249,7 @@ class CandidateSteps:
             near = self.comparison.near(fact, new.said_at, plan)
             surprise = self.comparison.surprise(near)
             plan.neighbours[fact.id], plan.surprises[fact.id] = near, surprise
-            importance = after_surprise(fact.importance, surprise.gain, policy.ladder)
+            importance = after_surprise(fact.importance, surprise.gain, policy.dedup)
             fact = replace(fact, importance=importance)
             known = gatherer.known(new, said, near)
         return self._enter(plan, fact, said, decide(new, known, policy))

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 from engram.core import lifecycle
 from engram.core.records import FiledTurn
 from engram.core.turn_versions import base_id, first_id, overlaps, replaces
-from engram.pipeline.retraction import STATUSES
+from engram.pipeline.forgetting import HidePlan
 from engram.pipeline.write import action_row
 from engram.vault import reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.records import Fact
     from engram.pipeline.forgetting import Forgetting
-    from engram.pipeline.retraction import Retraction, Withdrawn
+    from engram.pipeline.retraction import Withdrawn
     from engram.pipeline.write import NoteWriter
 
 EDITED = "the message was edited"
@@ -32,13 +32,10 @@ DELETED = "the message was deleted"
 class TurnEdits:
     """Withdraws turns. For the writer thread."""
 
-    def __init__(
-        self, note_writer: NoteWriter, forgetting: Forgetting, retraction: Retraction
-    ) -> None:
+    def __init__(self, note_writer: NoteWriter, forgetting: Forgetting) -> None:
         self.note_writer = note_writer
         self.index = note_writer.index
         self.forgetting = forgetting
-        self.retraction = retraction
         self.settings = note_writer.settings
 
     def replace_older(
@@ -125,7 +122,7 @@ class TurnEdits:
         """Add the words of withdrawn turns, so that nothing is extracted from them."""
         for turn in turns:
             if self.is_withdrawn(turn):
-                withdrawn.add(turn.key, turn.turn.text)
+                withdrawn.sentences.setdefault(turn.key, set()).add(turn.turn.text)
 
     def withdraw(
         self,
@@ -139,28 +136,25 @@ class TurnEdits:
 
         A memory remains if the new text `instead` contains its quotation too, or if a
         user wrote, edited or confirmed it. `name` identifies the units that are hidden
-        together; if it is '', the key of the one turn does. The tombstones of the turns
-        are written last, so that an interrupted withdrawal is repeated.
+        together; if it is '', the key of the one turn does.
         """
         if not turns:
             return []
-        name = name or turns[0].key
-        keys = [turn.key for turn in turns]
-        facts = self.supported_only_by(turns, instead)
-        row = {"at": now.isoformat(), "reason": why, "for": name}
-        self.index.tombstones.add([{**row, "memory": one} for one in facts])
-        # Derived memories first, so that a repeated call still finds them.
-        rows = list(self._forget(reversed(facts.values()), keys[0], now, why))
-        rows += self.retraction.reopened(keys, now)
-        rows += self.retraction.revived(keys, now)
-        hides = {"memories": sorted(facts)}
-        rows += (action_row(now, "withdraw", key, why) for key in keys[1:])
-        rows.append(action_row(now, "withdraw", keys[0], why) | hides)
-        self.note_writer.log_actions(rows)
-        self.index.tombstones.add([{**row, "turn": key, "memory": key} for key in keys])
-        sources = {fact.source for fact in facts.values()}
-        self.forgetting.summaries.drop([*keys, *sources])
-        return sorted(facts)
+        key = turns[0].key
+        plan = HidePlan(
+            self.supported_only_by(turns, instead), {one.key: one for one in turns}
+        )
+        self.forgetting.hide(
+            name or key,
+            plan,
+            why,
+            now,
+            action="withdraw",
+            turn=key,
+            equal=False,
+            revive=True,
+        )
+        return sorted(plan.facts)
 
     def supported_only_by(
         self, turns: Sequence[FiledTurn], instead: str = ""
@@ -169,14 +163,14 @@ class TurnEdits:
 
         Memories that are derived from others come last.
         """
-        keys = {turn.key for turn in turns}
+        whole = HidePlan(turns={turn.key: turn for turn in turns}).spoken
+        resting = self.forgetting.resting_on(whole, instead)
         facts = {
-            fact.id: fact
-            for turn in turns
-            for fact in self.index.catalog.facts(turn.key)
-            if self._is_withdrawn_with(fact, keys, instead)
+            key: fact
+            for key, fact in resting.items()
+            if not fact.pinned and not self.note_writer.user_claim(fact)
         }
-        return facts | self.retraction.derived_from(facts)
+        return facts | self.forgetting.derived_from(facts)
 
     def bring_back(
         self, turns: Sequence[FiledTurn], reason: str, now: datetime, why: str
@@ -192,7 +186,7 @@ class TurnEdits:
         rows = [
             action_row(now, "revive", fact.id, why)
             for fact in facts
-            if self.retraction.patch(fact, keys, why)
+            if self.forgetting.patch(fact, keys, why)
         ]
         rows += [action_row(now, "revive", turn.key, why) for turn in turns]
         self.note_writer.log_actions(rows)
@@ -206,38 +200,6 @@ class TurnEdits:
             if fact.status == "forgotten" and fact.end_reason == reason
         }
         return list(found.values())
-
-    def _forget(
-        self, facts: Iterable[Fact], key: str, now: datetime, why: str
-    ) -> Iterator[Mapping[str, object]]:
-        keys = {"status": "forgotten", "end_reason": why}
-        for fact in facts:
-            turn = fact.source or key
-            yield from self.retraction.revive(fact, turn, now)
-            if self.retraction.patch(fact, keys, why):
-                yield action_row(now, "forget", fact.id, why) | {"turn": turn}
-
-    def _is_withdrawn_with(
-        self, fact: Fact, keys: Collection[str], instead: str
-    ) -> bool:
-        """Return whether only the old words of these turns support a memory."""
-        sources = {fact.source, *fact.also} - {""}
-        if (
-            fact.status not in STATUSES
-            or not sources.intersection(keys)
-            or sources.difference(keys) - self.index.tombstones.withdrawn
-            or fact.pinned
-            or self.note_writer.user_claim(fact)
-        ):
-            return False
-        if not instead:
-            return True
-        quotes = [
-            str(row["quote"])
-            for row in self.note_writer.vault.actions_of(fact.id)
-            if row.get("quote") and row.get("turn") in keys
-        ]
-        return not (quotes and all(one in instead for one in quotes))
 
 
 def _first(turn: FiledTurn) -> tuple[str, str]:

@@ -12,19 +12,18 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import PurePosixPath
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from engram.core.actions import CREATION_ACTIONS
 from engram.core.classify import tier_of
 from engram.core.language.secrets import redact
-from engram.core.records import BlockEdit, Create, Fact, FiledTurn, Move
+from engram.core.records import BlockEdit, Create, Fact, FiledTurn
 from engram.core.text import content_hash
-from engram.errors import ConflictError, EngramError
+from engram.errors import EngramError
 from engram.pipeline.conflicts import ConflictNotes
-from engram.pipeline.run_log import RUNS, RunLog, UserDecision
-from engram.vault import blocks, disk, facts, frontmatter, sessions
+from engram.vault import blocks, changes, disk, facts, frontmatter, sessions
 from engram.vault.paths import stat_of
+from engram.vault.runs import FILING, RUNS, RunHistory, UserDecision
 from engram.vault.store import ACTIONS, HASHES
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from engram.errors import Health
     from engram.index.search import Index
     from engram.ingest.queue import Batch
-    from engram.pipeline.plan import WritePlan
     from engram.vault.paths import Stat
     from engram.vault.store import Vault
 
@@ -68,7 +66,8 @@ class NoteWriter:
         self.settings = settings
         self.health = health
         self.conflicts = ConflictNotes(vault, index, settings)
-        self.runs = RunLog(vault, settings)
+        most = settings.policy.consolidation.history_bytes
+        self.runs = RunHistory(vault, settings.state / "history", most)
         self.decision: UserDecision | None = None
         self._logged: set[tuple[str, str]] | None = None
         self._creation_times: dict[str, str] = {}
@@ -138,62 +137,44 @@ class NoteWriter:
         self.write([note], [row])
 
     def write(
-        self,
-        changes: Sequence[Change],
-        rows: Sequence[Mapping[str, object]],
-        ready: Mapping[str, bytes] = MappingProxyType({}),
+        self, planned: Iterable[Change], rows: Sequence[Mapping[str, object]]
     ) -> None:
         """Make the changes and log `rows` (rows X18, C11).
 
-        On return the index and the list of hashes agree with the notes. `ready` is as
-        in `Vault.apply`. Raises EngramError; the index then contains the changes that
-        were made before the failure.
+        On return the index and the list of hashes agree with the notes. Raises
+        EngramError; the index then contains the changes that were made before the
+        failure.
         """
-        if self.decision:
-            self.decision.add(changes)
-        paths = [path for change in changes for path in _paths(change)]
-        before = self._hashes_at(paths)
-        written: dict[str, bytes] = {}
-        try:
-            self.vault.apply(changes, written, ready=ready)
-        except EngramError as fault:
-            self._interrupted(changes, written, fault)
-            raise
-
-        self.index.wrote(written)
-        self._follow_hashes(before, self._hashes_at(paths))
+        self.put(changes.plan(self.vault, planned)).check()
         self.log_actions(rows)
 
-    def _interrupted(
-        self,
-        changes: Sequence[Change],
-        written: Mapping[str, bytes],
-        fault: EngramError,
-    ) -> None:
-        """Index the changes that were made before a write failed.
+    def put(
+        self, writes: Sequence[changes.Write], *, every: bool = False
+    ) -> changes.Outcome:
+        """Write files as planned and index them; `every` is as in `changes.apply`.
 
-        Otherwise the next attempt would create the same notes again. After a conflict
-        the next scan reads the files that a user edited.
+        A note that may have been created, though its write failed, is scanned.
         """
-        complete = {
-            path: raw
-            for path, raw in written.items()
-            if self.vault.has_content(path, raw)
-        }
-        edited_by_user = isinstance(fault, ConflictError)
-        uncertain = [
-            path
-            for change in changes
-            if isinstance(change, Create) or not edited_by_user
-            for path in _paths(change)
-            if path not in complete
-        ]
-        self.index_written(complete, uncertain)
+        paths = [path for write in writes for path in write.paths]
+        before = self._hashes_at(paths)
+        outcome = changes.apply(self.vault, writes, every=every)
+        if self.decision:
+            self.decision.add(outcome.done)
+        try:
+            if outcome.failed:
+                self.index_written(outcome.written, outcome.uncertain)
+            else:
+                self.index.wrote(outcome.written)
+                self._follow_hashes(before, self._hashes_at(paths))
+        except EngramError as fault:
+            unsure = dict.fromkeys((write.place for write in writes), fault)
+            outcome.failed = unsure | outcome.failed
+        return outcome
 
     def index_written(
         self, written: Mapping[str, bytes], uncertain: Collection[str]
     ) -> None:
-        """Index files that this program wrote without `write`, by path.
+        """Index files that were written, by path.
 
         `uncertain` are paths whose content is unknown after a failure; they are
         scanned.
@@ -298,9 +279,12 @@ class NoteWriter:
             self.decision = None
         self._write_auxiliary(RUNS, partial(decision.finish, now))
 
-    def finish_run(self, run: str, plan: WritePlan, failure: str) -> None:
+    def finish_run(
+        self, run: str, now: datetime, counts: Mapping[str, int], failure: str
+    ) -> None:
         """Record that the changes of a filing run are written, or why they failed."""
-        finish = partial(self.runs.finish_filing, run, plan, failure)
+        failures = {FILING: failure} if failure else {}
+        finish = partial(self.runs.finish, run, FILING, (now, now), counts, failures)
         self._write_auxiliary(RUNS, finish)
 
     def is_logged(self, action: str, memory: str) -> bool:
@@ -409,15 +393,12 @@ class NoteWriter:
         """Return the body of a note."""
         return frontmatter.read(self.vault.read(path), self.settings.policy.files).body
 
-    def confirmation_keys(self, fact: Fact) -> dict[str, object]:
-        """Return the front-matter keys that change when a fact is confirmed (`C17`).
-
-        A speculation loses its expiry.
-        """
+    def confirmed(self, fact: Fact) -> Fact:
+        """Return a fact that was stated again: a speculation has no expiry (`C17`)."""
         tier = tier_of(fact.confidence, self.settings.policy.extraction)
         if fact.expires and not fact.pinned and tier == "speculative":
-            return {"expires": None}
-        return {}
+            return replace(fact, expires=None)
+        return fact
 
 
 def empty_trash(
@@ -444,10 +425,6 @@ def empty_trash(
     note_writer.log_actions(rows)
     removed = [path for path in paths if path not in failures]
     return {"removed": removed, "failures": failures, "dry_run": dry_run}
-
-
-def _paths(change: Change) -> tuple[str, ...]:
-    return (change.path, change.to) if isinstance(change, Move) else (change.path,)
 
 
 def _unlinked(path: str, names: Iterable[str], policy: FilePolicy, raw: bytes) -> bytes:

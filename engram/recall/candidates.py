@@ -207,7 +207,7 @@ def _read_units(
 
     read = [key for key in keys if key not in unread]
     units = recallable(search.index, read, request, filtered)
-    least = search.settings.policy.talks.episode_cover
+    least = search.settings.policy.sessions.episode_cover
     near = {one.key for one in best if one.fit > least} if close is None else close
     for key in [key for key in units if key.startswith(EPISODES) and key not in near]:
         filtered["episodes too far away"] += 1
@@ -336,7 +336,7 @@ def _signals_of(
         return ranking.UnitSignals(
             unit.id,
             unit.source,
-            after_mentions(unit.importance, len(unit.also), settings.policy.ladder),
+            after_mentions(unit.importance, len(unit.also), settings.policy.dedup),
             unit.created,
             named(unit),
             ties,

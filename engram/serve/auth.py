@@ -33,7 +33,7 @@ from engram.errors import (
 from engram.serve.output import PROBLEM_TYPE, fault_headers, problem
 from engram.serve.socket_client import FOLDER_HEADER, folder_mark
 from engram.serve.web.access import FORM_TYPE, OPEN_PATH, WebAccess, is_page
-from engram.serve.web.layout import refusal
+from engram.serve.web.markup import rendered
 from engram.vault import disk
 
 if TYPE_CHECKING:
@@ -382,7 +382,7 @@ async def refuse(fault: EngramError, send: Send, *, as_page: bool = False) -> No
     """
     body, media_type = json.dumps(problem(fault)).encode(), PROBLEM_TYPE
     if as_page:
-        body = refusal(fault.what, fault.fix).encode()
+        body = rendered("refusal.html", fault=fault)
         media_type = "text/html; charset=utf-8"
     headers = [
         (b"content-type", media_type.encode()),

@@ -1,9 +1,9 @@
 """The command `engram`: a fast path for frequent calls, `commands` for all others.
 
 The fast path parses the plain forms of `recall`, `remember` and `observe` and sends
-them to a running daemon. It loads neither click nor the table of operations nor the
-configuration, which together take several times longer than starting Python. Command
-lines that it does not understand go to `commands`.
+them to a running daemon. It loads neither click nor the configuration, which together
+take several times longer than starting Python. Command lines that it does not
+understand go to `commands`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import sys
 
 from engram.errors import EngramError
+from engram.operations.table import BY_NAME
 from engram.serve import socket_client
 from engram.serve.output import INTERRUPTED, display, fault_shown, surprise
 
@@ -21,30 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-FAST_OPTIONS: dict[str, dict[str, tuple[str, type]]] = {
-    "recall": {
-        "-k": ("k", int),
-        "--budget": ("budget", int),
-        "--milliseconds": ("milliseconds", int),
-        "--preset": ("preset", str),
-        "--session": ("session", str),
-        "--persona": ("persona", str),
-        "--as-of": ("as_of", str),
-        "--now": ("now", str),
-        "--archive": ("archive", bool),
-        "--without-stale": ("without_stale", bool),
-        "--all-personas": ("all_personas", bool),
-        "--explain": ("explain", bool),
-    },
-    "remember": {
-        "--persona": ("persona", str),
-        "--private": ("private", bool),
-        "--category": ("category", str),
-        "--pinned": ("pinned", bool),
-    },
-    "observe": {},
-}
-"""Options of the fast path; a test compares them with the table of operations."""
+FAST = ("observe", "recall", "remember")
+"""Operations of the fast path."""
+
+KINDS = {"int": int, "bool": bool, "text": str, "time": str}
 
 LONGEST_NUMBER = 9
 """Maximum number of digits of an option's number."""
@@ -107,7 +88,7 @@ def _run(argv: Sequence[str]) -> int:
 
 def plain(argv: Sequence[str]) -> FastCommand | None:
     """Parse a plain command line; return None for all forms left to `commands`."""
-    if not argv or argv[0] not in FAST_OPTIONS:
+    if not argv or argv[0] not in FAST:
         return None
     command = FastCommand(argv[0])
     statements: list[str] = []
@@ -117,10 +98,11 @@ def plain(argv: Sequence[str]) -> FastCommand | None:
             statements.append(word)
         elif not _option(command, word, rest):
             return None
-    if len(statements) != (0 if command.name == "observe" else 1):
+    if bool(statements) == (command.name == "observe"):
         return None
-    for statement in statements:
-        command.params["query" if command.name == "recall" else "text"] = statement
+    if statements:
+        name = "query" if command.name == "recall" else "text"
+        command.params[name] = " ".join(statements)
     return command
 
 
@@ -151,14 +133,21 @@ def agent_vault(options: Sequence[str]) -> str | None:
     return None
 
 
+def fast_options(name: str) -> dict[str, tuple[str, type]]:
+    """Return name and type of the plain options of an operation, by their flags."""
+    return {"--vault": ("vault", str)} | {
+        param.flag: (param.name, KINDS[param.kind])
+        for param in BY_NAME[name].params
+        if not param.positional and param.kind in KINDS and not param.default
+    }
+
+
 def _option(command: FastCommand, word: str, rest: Iterator[str]) -> bool:
     """Parse an option and its value; return False if the form is not plain."""
     if word == "--json":
         command.as_json = True
         return True
-    name, kind = (FAST_OPTIONS[command.name] | {"--vault": ("vault", str)}).get(
-        word, ("", str)
-    )
+    name, kind = fast_options(command.name).get(word, ("", str))
     if kind is bool:
         command.params[name] = True
         return True

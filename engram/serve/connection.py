@@ -1,4 +1,4 @@
-"""Connections to a vault: through its daemon, in this process, or through its holder.
+"""Connections to a vault: through its daemon, or in this process.
 
 Only the standard library is loaded as long as a daemon answers.
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 
-from engram.errors import LockedError, UnavailableError
+from engram.errors import LockedError
+from engram.operations.table import named
 from engram.serve import socket_client
 
 TYPE_CHECKING = False  # loading typing would slow each program that imports this
@@ -33,31 +34,9 @@ if TYPE_CHECKING:
 
 LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
 """Seconds that a change waits for a locked vault, and that it pauses between tries."""
-COPY_SECONDS, ANSWER_SECONDS = 1.0, 3.0
-"""Seconds to wait for a socket, and for an answer, before a copy is read."""
 
 
-class RemoteVault:
-    """The daemon behind a socket; it refuses calls for another folder than `folder`."""
-
-    def __init__(
-        self, path: str, folder: str | None = None, *, owner: bool = False
-    ) -> None:
-        self.path = path
-        self.folder = folder
-        self.owner = owner
-
-    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Call the daemon; raise the EngramError of its answer."""
-        return socket_client.call(
-            self.path, name, params, owner=self.owner, folder=self.folder
-        )
-
-    def close(self) -> None:
-        """Do nothing: no connection is open between two calls."""
-
-
-class DaemonVault(RemoteVault):
+class DaemonVault:
     """The daemon of a vault.
 
     If it stops before it reads a request, the vault is opened for that call alone, so
@@ -65,104 +44,117 @@ class DaemonVault(RemoteVault):
     """
 
     def __init__(self, settings: Settings, vault: Path | None, *, owner: bool) -> None:
-        super().__init__(str(settings.socket), str(settings.vault), owner=owner)
+        self.path = str(settings.socket)
+        self.folder = str(settings.vault)
         self._vault = vault
+        self._owner = owner
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation."""
+        """Call the daemon; raise the EngramError of its answer."""
         try:
-            return super().call(name, params)
+            return socket_client.call(
+                self.path, name, params, owner=self._owner, folder=self.folder
+            )
         except socket_client.AbsentError:
-            with closing(connect(self._vault, owner=self.owner)) as opened:
+            with closing(connect(self._vault, owner=self._owner)) as opened:
                 return opened.call(name, params)
 
+    def close(self) -> None:
+        """Do nothing: no connection is open between two calls."""
 
-class LocalVault:
-    """A memory in this process, which also answers other processes."""
 
-    def __init__(self, opened: memory.VaultMemory, *, owner: bool) -> None:
-        from engram.serve.holder import SharedMemory
+class OpenVault:
+    """A vault that this process opens.
 
-        self._shared = SharedMemory(opened)
+    While another process has it open, operations that only read are answered from its
+    files and a snapshot of its index; others wait until it is released.
+    """
+
+    def __init__(self, settings: Settings, *, owner: bool) -> None:
+        import threading
+
+        self._settings = settings
         self._standing = "owner" if owner else "chat"
+        self._busy = threading.RLock()
+        self._memory: memory.VaultMemory | None = None
+        with suppress(LockedError):
+            self._memory = embedded(settings)
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation; return the same JSON as a daemon."""
-        return _as_json(self._shared.call(name, params, self._standing))
+        """Carry out one operation; return the same JSON as a daemon.
+
+        Only one at a time changes the vault; in the meantime operations that only read
+        are answered from the index as it is. Raises LockedError if the vault stays
+        locked.
+        """
+        reads = named(name).reads
+        if self._busy.acquire(blocking=not reads or self._memory is None):
+            try:
+                opened = self._memory or self._try_again(waits=not reads)
+                if opened is None:
+                    return read_beside(self._settings, name, params, self._standing)
+                return _as_json(opened.call(name, params, self._standing))
+            finally:
+                self._busy.release()
+        assert self._memory is not None
+        return _as_json(self._memory.read(name, params, self._standing))
 
     def close(self) -> None:
         """Release the vault."""
-        self._shared.close()
+        with self._busy:
+            if self._memory:
+                self._memory.close()
 
-
-class HeldVault(RemoteVault):
-    """A vault that another process, which is not a daemon, has open.
-
-    That process answers on its socket. If it does not, operations that only read are
-    answered from a copy, and other calls wait until it answers or releases the vault.
-    """
-
-    def __init__(self, settings: Settings, vault: Path | None, *, owner: bool) -> None:
-        from engram.serve.holder import socket_path
-
-        path = str(socket_path(settings))
-        super().__init__(path, str(settings.vault), owner=owner)
-        self._settings = settings
-        self._vault = vault
-        self._instead: VaultConnection | None = None
-
-    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation; raise LockedError if the vault stays locked."""
-        from engram.serve.holder import reads
-
-        is_question = reads(name)
-        last = time.monotonic() + (COPY_SECONDS if is_question else LOCK_SECONDS)
-        while self._instead is None:
+    def _try_again(self, *, waits: bool) -> memory.VaultMemory | None:
+        """Open the vault if it is released by now, or with `waits` until then."""
+        last = time.monotonic() + LOCK_SECONDS
+        while self._memory is None:
             try:
-                return self._asked(
-                    name, params, ANSWER_SECONDS if is_question else None
-                )
-            except socket_client.AbsentError:
-                try:
-                    self._instead = _opened(self._vault, owner=self.owner)
-                except LockedError:
-                    if time.monotonic() > last:
-                        if is_question:
-                            return self._from_copy(name, params)
-                        raise
-                    time.sleep(LOCK_LOOK_SECONDS)
-            except UnavailableError:
-                if not is_question:
+                self._memory = embedded(self._settings)
+            except LockedError:
+                if not waits:
+                    break
+                if time.monotonic() > last:
                     raise
-                return self._from_copy(name, params)
-        return self._instead.call(name, params)
+                time.sleep(LOCK_LOOK_SECONDS)
+        return self._memory
 
-    def close(self) -> None:
-        """Release the vault, if this process has acquired it."""
-        if self._instead:
-            self._instead.close()
 
-    def _asked(
-        self, name: str, params: dict[str, Any], timeout: float | None
-    ) -> dict[str, Any]:
-        """Call the process that has the vault open."""
-        return socket_client.call(
-            self.path,
-            name,
-            params,
-            timeout=timeout,
-            owner=self.owner,
-            folder=self.folder,
+def read_beside(
+    settings: Settings, name: str, params: dict[str, Any], standing: str
+) -> dict[str, Any]:
+    """Answer an operation that only reads, while another process has the vault open.
+
+    The vault is read in place, its index and its journal as that process left them on
+    disk. Nothing is written.
+    """
+    from dataclasses import replace
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from engram.errors import EngramError
+    from engram.index.database import copy_database
+    from engram.memory import VaultMemory
+    from engram.vault import disk
+
+    with TemporaryDirectory(prefix="engram-") as folder:
+        cache, state = Path(folder, "cache"), Path(folder, "state")
+        copy_database(settings.cache, cache)
+        for source in sorted((settings.state / "journal").glob("*")):
+            disk.make_folders(state / "journal")
+            with suppress(EngramError):  # it was removed because its turns are filed
+                disk.write_derived(state / "journal" / source.name, disk.read(source))
+        beside = VaultMemory(
+            replace(settings, cache=cache, state=state, git=False, postgres="")
         )
-
-    def _from_copy(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        from engram.serve.holder import VaultCopy
-
-        copy = VaultCopy(self._settings)
+        beside.open_copy()
+        if name == "context":
+            # only the owner records that the question of the day was asked
+            params = {**params, "with_question": False}
         try:
-            return _as_json(copy.call(name, params, "owner" if self.owner else "chat"))
+            return _as_json(beside.read(name, params, standing))
         finally:
-            copy.close()
+            beside.close_copy()
 
 
 def _as_json(result: dict[str, Any]) -> dict[str, Any]:
@@ -171,27 +163,17 @@ def _as_json(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def connect(vault: Path | None, *, owner: bool = False) -> VaultConnection:
-    """Connect to a vault: through its daemon, in this process, or through its holder.
+    """Connect to a vault: through its daemon if one answers, else in this process.
 
     `owner` is true for the owner's command line, false for a chatbot. Raises
     ConfigError, or NotFoundError if there is no vault.
     """
     from engram import config
 
-    try:
-        return _opened(vault, owner=owner)
-    except LockedError:
-        return HeldVault(config.load(vault, os.environ), vault, owner=owner)
-
-
-def _opened(vault: Path | None, *, owner: bool) -> VaultConnection:
-    """Connect to the daemon of a vault, or open it; LockedError if it is locked."""
-    from engram import config
-
     settings = config.load(vault, os.environ)
     if socket_client.answers(str(settings.socket)):
         return DaemonVault(settings, vault, owner=owner)
-    return LocalVault(embedded(settings), owner=owner)
+    return OpenVault(settings, owner=owner)
 
 
 def embedded(settings: Settings) -> memory.VaultMemory:
@@ -206,16 +188,3 @@ def embedded(settings: Settings) -> memory.VaultMemory:
         opened.close()
         raise
     return opened
-
-
-class ClosedVault:
-    """A vault that was released."""
-
-    def call(self, name: str, _params: dict[str, Any]) -> dict[str, Any]:
-        """Raise UnavailableError."""
-        raise UnavailableError(
-            "this memory was closed", where=name, fix="Open another: `Memory(folder)`."
-        )
-
-    def close(self) -> None:
-        """Do nothing."""

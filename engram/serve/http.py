@@ -26,7 +26,7 @@ from engram.errors import (
     UnavailableError,
     unexpected,
 )
-from engram.operations.results import RESULTS, schema, schemas
+from engram.operations import results
 from engram.operations.table import OPERATIONS
 from engram.serve.mcp.routes import mcp_route
 from engram.serve.output import PROBLEM_TYPE, fault_headers, problem
@@ -356,7 +356,7 @@ def openapi() -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": {"Problem": PROBLEM, **schemas()},
+            "schemas": {"Problem": PROBLEM, **results.schemas()},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}],
@@ -378,7 +378,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         "responses": {
             str(operation.status): _answered(
                 "the result",
-                schema(RESULTS[operation.name]),
+                results.schema(results.of(operation)),
             ),
             "default": {
                 "description": "an error: what happened, where, and how to fix it",

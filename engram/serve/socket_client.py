@@ -13,6 +13,7 @@ import struct
 import time
 
 from engram.errors import BusyError, EngramError, UnavailableError
+from engram.operations.table import named
 from engram.vault import location
 from engram.vault.location import is_special
 
@@ -34,13 +35,6 @@ class AbsentError(UnavailableError):
 
     exit_code = 3
 
-
-LIGHT_ROUTES = {
-    "observe": "/v1/turns",
-    "recall": "/v1/recall",
-    "remember": "/v1/memories",
-}
-"""Routes of operations that are called without loading the table; all are POST."""
 
 LINK_PATH = "/web/link"
 """Path of the request for a link to the page."""
@@ -371,28 +365,21 @@ def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
     Arguments that are None are left out.
     """
     arguments = {key: value for key, value in params.items() if value is not None}
-    if name in LIGHT_ROUTES:
-        return "POST", LIGHT_ROUTES[name], json.dumps(arguments).encode()
-
-    from urllib.parse import quote, urlencode
-
-    from engram.operations.table import named
-
     operation = named(name)
     target = operation.path
     if "{id}" in target:
+        from urllib.parse import quote
+
         default = next(one.default for one in operation.params if one.name == "id")
         wanted = str(arguments.pop("id", default))
         target = target.replace("{id}", quote(wanted, safe="", errors="replace"))
     if operation.method in {"POST", "PATCH"}:
         return operation.method, target, json.dumps(arguments).encode()
-    return (
-        operation.method,
-        f"{target}?{urlencode(arguments, doseq=True, errors='replace')}"
-        if arguments
-        else target,
-        b"",
-    )
+    if arguments:
+        from urllib.parse import urlencode
+
+        target += f"?{urlencode(arguments, doseq=True, errors='replace')}"
+    return operation.method, target, b""
 
 
 def fault_of(error: Mapping[str, Any], headers: Mapping[str, str]) -> EngramError:

@@ -94,12 +94,16 @@ def trace_path(trace: Trace) -> str:
 
 
 def box_note(
-    box: Box, stems: Sequence[str], trace: Trace | None, zone: tzinfo
+    raw: bytes, box: Box, stems: Sequence[str], trace: Trace | None, zone: tzinfo
 ) -> bytes:
     """Return the note of a sealed box with links to the memories `stems` (`C31`).
 
-    It links to its `trace` if that has a note.
+    It links to its `trace` if that has a note. `raw` is its present content, b'' for a
+    new note. Raises ConflictError if it has another id.
     """
+    lines = _memories(stems)
+    if raw:
+        return _patched(raw, box.id, _trace_key(trace), "memories", lines)
     keys = {
         "id": box.id,
         "kind": "box",
@@ -113,14 +117,7 @@ def box_note(
     }
     title = box.title or boxes.box_subjects(box)[0]
     head = f"# {_heading(title)}\n\n{span(box.opened, box.last, zone)}\n\n"
-    return notes.emit(keys, replace_block(head, "memories", _memories(stems)))
-
-
-def updated_box_note(
-    raw: bytes, box: Box, stems: Sequence[str], trace: Trace | None
-) -> bytes:
-    """Return the box's note `raw` with its list of memories and its trace updated."""
-    return _patched(raw, box.id, _trace_key(trace), "memories", _memories(stems))
+    return notes.emit(keys, replace_block(head, "memories", lines))
 
 
 def linked_box_note(raw: bytes, trace: Trace) -> bytes:
@@ -131,26 +128,18 @@ def linked_box_note(raw: bytes, trace: Trace) -> bytes:
     return notes.edit(raw, _trace_key(trace))
 
 
-def trace_note(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
-    """Return the note of a new trace (`C32`)."""
-    keys = {
-        "id": trace.id,
-        "kind": "trace",
-        "persona": trace.persona,
-        **_trace_keys(trace, zone, policy),
-    }
-    return notes.emit(
-        keys, replace_block(f"# {_heading(trace.topic)}\n\n", "boxes", _boxes(trace))
-    )
+def trace_note(raw: bytes, trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
+    """Return the note of a trace with its boxes, topics and date (`C32`).
 
-
-def updated_trace_note(
-    raw: bytes, trace: Trace, zone: tzinfo, policy: BoxPolicy
-) -> bytes:
-    """Return the trace's note `raw` with its boxes, topics and date updated."""
-    return _patched(
-        raw, trace.id, _trace_keys(trace, zone, policy), "boxes", _boxes(trace)
-    )
+    `raw` is its present content, b'' for a new note. Raises ConflictError if it has
+    another id.
+    """
+    keys = _trace_keys(trace, zone, policy)
+    if raw:
+        return _patched(raw, trace.id, keys, "boxes", _boxes(trace))
+    own = {"id": trace.id, "kind": "trace", "persona": trace.persona}
+    head = f"# {_heading(trace.topic)}\n\n"
+    return notes.emit({**own, **keys}, replace_block(head, "boxes", _boxes(trace)))
 
 
 def box_from(note: notes.Note, path: str, zone: tzinfo) -> BoxNote | None:

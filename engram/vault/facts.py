@@ -14,7 +14,9 @@ from engram.core.records import (
     SENSITIVITIES,
     STATUSES,
     UNKNOWN_PERSONA,
+    Edit,
     Fact,
+    Move,
     Problem,
 )
 from engram.core.text import content_hash, slug, ulid
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import tzinfo
 
-    from engram.core.records import Edit, Move
     from engram.vault.frontmatter import Note
 
 FILE_NAME = "{category}-{slug}-{hash}"
@@ -200,6 +201,22 @@ def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
     return {
         key: value for key, value in keys.items() if value or isinstance(value, float)
     }
+
+
+def change(
+    old: Fact, new: Fact, zone: tzinfo, why: str, body: str | None = None
+) -> Edit | Move:
+    """Return the change by which the note of `old` becomes that of `new`.
+
+    It writes the keys that differ, and the `body` if there is one; with another path
+    the note moves.
+    """
+    before, after = fact_keys(old, zone), fact_keys(new, zone)
+    keys = {key: value for key, value in after.items() if before.get(key) != value}
+    keys |= dict.fromkeys(before.keys() - after.keys())
+    if new.path == old.path:
+        return Edit(old.path, old.sha, keys, why, body)
+    return Move(old.path, old.sha, new.path, keys, why, body)
 
 
 def fact_body(text: str, source: str = "", asking: str = "") -> str:

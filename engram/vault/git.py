@@ -10,8 +10,8 @@ Changes that git itself makes, as in a checkout, are distinguished from the user
 Hooks, the file-system monitor, signing, editors, pagers, credential helpers, transports
 and diff programs are disabled by fixed settings; content filters and hooks of the
 configuration by one setting for each that `git config --list` names. All settings are
-passed as `GIT_CONFIG_KEY_<n>`, which, unlike `-c`, can name every filter. Reading the
-configuration executes nothing.
+passed as `GIT_CONFIG_KEY_<n>` (git 2.31), which, unlike `-c`, can name every filter.
+Reading the configuration executes nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from engram.core import jsonl
 from engram.core.policy import FilePolicy
 from engram.errors import EngramError, NotFoundError, StorageError
 from engram.vault import disk
-from engram.vault.undo import FileStep, RecordedRun
+from engram.vault.changes import FileStep, RecordedRun
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -519,7 +519,7 @@ FSYNC, FSYNC_OLD = ("core.fsync", "all"), ("core.fsyncObjectFiles", "true")
 
 Earlier versions can only make loose objects durable.
 """
-FSYNC_SINCE, KEYS_SINCE = (2, 36), (2, 31)
+FSYNC_SINCE, OLDEST = (2, 36), (2, 31)
 
 _TRUE = frozenset(("true", "yes", "on", "1", ""))
 
@@ -610,18 +610,13 @@ def run(
     """Return the output of `git <words>` in `root`; `given` is its standard input.
 
     It may run until `until` (monotonic seconds); then it is terminated, and killed
-    `seconds` later. Raises StorageError if git fails, takes too long, or is too old to
-    disable a filter.
+    `seconds` later. Raises StorageError if git fails, takes too long, or is too old.
     """
     command = ["git", "--no-pager", *words]
-    if version() < KEYS_SINCE:  # this version does not support the variables
-        if any("=" in key for key, _ in settings):
-            fix = "Give the filter a name without `=`, or install a newer git."
-            raise StorageError(
-                "git is too old to leave a filter out", where=str(root), fix=fix
-            )
-        options = [word for key, value in settings for word in ("-c", f"{key}={value}")]
-        command = ["git", "--no-pager", *options, *words]
+    if (0, 0) < version() < OLDEST:  # it would ignore the variables
+        raise StorageError(
+            "git is too old", where=str(root), fix="Install git 2.31 or newer."
+        )
     pipe = subprocess.PIPE
     env: Mapping[str, str] = environment(root, settings)
     try:

@@ -1,9 +1,7 @@
-"""The vault: reading notes and the only way to change them (rows X3, X8, X17, A32).
+"""The files of a vault, its logs and its lists (rows X3, X8, X17, A32).
 
-A change is planned for certain bytes of a note and applied only to them. If a user
-saved the note meanwhile, the user's bytes stay and ConflictError is raised: the caller
-plans again, or asks in `review/`. This module also writes the action log and the
-tombstones; tombstones are durable before the return, the action log is not synced.
+`vault.changes` writes notes through this class. Tombstones are durable before the
+return, the action log is not synced.
 """
 
 from __future__ import annotations
@@ -11,24 +9,19 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from engram.core import jsonl
 from engram.core.actions import CREATION_ACTIONS
-from engram.core.records import Create, Move
 from engram.core.text import HASH_VERSION
 from engram.errors import ConflictError, EngramError, NotFoundError
-from engram.vault import disk, facts, frontmatter
+from engram.vault import disk
 from engram.vault.paths import printable, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
-
-    from engram.core.records import Change, Edit
 
 ACTIONS = "state/memory-actions.jsonl"
 TOMBSTONES = "state/tombstones.jsonl"
@@ -46,7 +39,6 @@ _BIRTH = re.compile(
     % "|".join(sorted(CREATION_ACTIONS)).encode(),
     re.MULTILINE,
 )
-_NONE: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Vault:
@@ -82,39 +74,6 @@ class Vault:
         """Return the paths of the notes at and below `folder`, in order."""
         return sorted(walk(str(self.root), folder).files)
 
-    def apply(
-        self,
-        changes: Iterable[Change],
-        contents: dict[str, bytes] | None = None,
-        pending: set[Path] | None = None,
-        ready: Mapping[str, bytes] = _NONE,
-    ) -> dict[str, bytes]:
-        """Apply the changes in order, durably, and return the new content of each path.
-
-        A path from which a note was moved has b''. Raises ConflictError if a file is
-        not as planned or a path is taken; the preceding changes stay applied.
-        `contents`, which is returned, is filled before each change: after an error
-        `has_content` shows whether the last one was applied. With `pending` the caller
-        syncs the folders. `ready` has the new content of changes, by path, if it is
-        already computed.
-        """
-        contents = {} if contents is None else contents
-        with disk.DeferredSyncs() as own:
-            pending = own if pending is None else pending
-            for change in changes:
-                if isinstance(change, Create):
-                    contents[change.path] = ready.get(change.path) or frontmatter.emit(
-                        change.keys, change.body
-                    )
-                    self.create(change.path, contents[change.path], pending)
-                elif isinstance(change, Move):
-                    self._move(change, pending, contents, ready)
-                else:
-                    self.rewrite(
-                        change.path, partial(_patched, change, contents, ready), pending
-                    )
-        return contents
-
     def edited_at(self, path: str) -> float | None:
         """Return the time of the last write by another program (epoch seconds).
 
@@ -133,15 +92,6 @@ class Vault:
         """
         edited = self.edited_at(path)
         return edited is None or abs(now.timestamp() - edited) >= quiet
-
-    def has_content(self, path: str, raw: bytes) -> bool:
-        """Return whether `path` has these bytes; b'' also matches a missing file."""
-        try:
-            return self.read(path) == raw
-        except NotFoundError:
-            return not raw
-        except EngramError:
-            return False
 
     def create(self, path: str, raw: bytes, pending: set[Path] | None = None) -> None:
         """Create a file. Raises ConflictError if `path` exists with other bytes."""
@@ -182,56 +132,36 @@ class Vault:
             fix="Try again when the editor is done.",
         )
 
-    def _move(
-        self,
-        change: Move,
-        pending: set[Path],
-        contents: dict[str, bytes],
-        ready: Mapping[str, bytes],
-    ) -> None:
-        """Rename a note, then patch it.
-
-        At every moment the note is whole and at one path. After a crash between the two
-        steps it is at `to` with its old bytes, and applying the same change again
-        continues from there. The patch is computed first; on an error the note is moved
-        back.
-        """
-        self.check_present()
-        source, target = disk.safe_join(self.root, change.path), self._target(change.to)
-        arrived = not source.exists() and target.exists()
-        raw = disk.read(target if arrived else source)
-        new = _edited(change, ready, raw)
-        contents |= {change.path: b"", change.to: new}
-        if not arrived:
-            self.before_write(change.path)
-            self.move(change.path, change.to, pending, change.sha)
-        if new == raw:
-            return
-        try:
-            left = disk.replace(target, new, change.sha, pending)
-        except EngramError as fault:
-            self._left.update(
-                fault.left if isinstance(fault, disk.ChangedError) else ()
-            )
-            with suppress(EngramError):
-                if disk.read(target) != new:
-                    disk.move(target, source, pending)
-            raise
-        self._left |= {left} if left else set()
-        self._record_own_write(change.to)
+    def put(self, path: str, raw: bytes) -> None:
+        """Make `raw` the content of a file, which is created if it is missing."""
+        if self.exists(path):
+            self.rewrite(path, lambda _: raw)
+        else:
+            self.create(path, raw)
 
     def move(
-        self, path: str, to: str, pending: set[Path] | None, expected: str
+        self,
+        path: str,
+        to: str,
+        pending: set[Path] | None = None,
+        expected: str | None = None,
     ) -> None:
         """Rename a file; the folder of `to` is created.
 
-        Raises ConflictError if its bytes have another SHA-256 than `expected`.
+        Raises ConflictError if `to` exists, or if the bytes have another SHA-256 than
+        `expected`.
         """
-        target = disk.safe_join(self.root, to)
-        disk.make_folders(target.parent)
+        target = self._target(to)
+        self.before_write(path)
         disk.move(disk.safe_join(self.root, path), target, pending, expected)
         if path in self.own_writes:
             self.own_writes[to] = self.own_writes.pop(path)
+
+    def remove(self, path: str, pending: set[Path] | None = None) -> None:
+        """Remove a file; its bytes are in the history of runs, or in the trash."""
+        self.check_present()
+        self.before_write(path)
+        disk.remove(disk.safe_join(self.root, path), pending)
 
     def trash_paths(self) -> list[str]:
         """Return the files in `.trash/YYYY-MM-DD/`; any others are the user's."""
@@ -248,10 +178,8 @@ class Vault:
 
     def erase(self, path: str) -> None:
         """Remove a file of the trash durably, and its folder if that is empty then."""
-        target = disk.safe_join(self.root, path)
-        self.before_write(path)
-        disk.remove(target)
-        disk.remove_empty_folder(target.parent)
+        self.remove(path)
+        disk.remove_empty_folder(disk.safe_join(self.root, path).parent)
 
     def _record_own_write(self, path: str) -> None:
         self.own_writes.pop(path, None)
@@ -390,15 +318,12 @@ class Vault:
         Returns whether it was written.
         """
         target = disk.safe_join(self.root, HASHES)
-        have = disk.read(target) if target.exists() else None
-        lines = (have or b"").decode(errors="replace").splitlines()
+        have = disk.read(target) if target.exists() else b""
+        lines = have.decode(errors="replace").splitlines()
         if lines[:1] == [HASHES_HEAD] and sorted(lines[1:]) == sorted(hashes):
             return False
         new = "\n".join([HASHES_HEAD, *sorted(hashes), ""]).encode()
-        if have is None:
-            self.create(HASHES, new)
-        else:
-            self.rewrite(HASHES, lambda _: new)
+        self.put(HASHES, new)
         return True
 
     @property
@@ -466,32 +391,3 @@ def _folder_at(path: Path) -> tuple[int, int] | None:
 
 def _ignore(_path: str) -> None:
     """Do nothing before a write, because no commits are made."""
-
-
-def _patched(
-    change: Edit, contents: dict[str, bytes], ready: Mapping[str, bytes], raw: bytes
-) -> bytes:
-    contents[change.path] = _edited(change, ready, raw)
-    return contents[change.path]
-
-
-def _edited(change: Edit | Move, ready: Mapping[str, bytes], raw: bytes) -> bytes:
-    """Return the bytes of a note after a change.
-
-    Raises ConflictError if the change was planned for other bytes, or the note is
-    broken.
-    """
-    if disk.sha256(raw) != change.sha:
-        raise ConflictError(
-            "the note changed since this was planned",
-            where=change.path,
-            fix="Try again.",
-        )
-    try:
-        return ready.get(change.path) or frontmatter.edit(
-            raw, facts.keys_to_write(change), change.body
-        )
-    except ConflictError as fault:
-        raise ConflictError(
-            fault.what, where=f"{change.path}, {fault.where}", fix=fault.fix
-        ) from fault

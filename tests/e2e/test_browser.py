@@ -20,6 +20,8 @@ HOSTILE = (
 )
 PAGES = (
     "/?q=what+does+anna+drink",
+    "/",
+    "/web/conversations",
     "/web/timeline",
     "/web/review",
     "/web/people",
@@ -67,7 +69,7 @@ def window(world, tmp_path):
 
     yield begin
     for one in opened:
-        one.__exit__()
+        one.close()
 
 
 @pytest.mark.parametrize(
@@ -113,6 +115,12 @@ def test_cases_are_decided_and_taken_back_by_keys(window):
     shown = window()
     shown.go(f"{shown.site}/web/review")
     assert "4 cases to decide" in shown.text()
+    shown.press("j", "s", "j", "s")
+    shown.click(".bulk button[value=drop]")
+    shown.until(lambda: "2 cases to decide" in shown.text())
+    assert "Decided. (2)" in shown.text()
+    shown.press("u")
+    shown.until(lambda: "4 cases to decide" in shown.text())
     shown.press("j", "x")
     shown.until(lambda: "3 cases to decide" in shown.text())
     shown.press("u")

@@ -27,7 +27,7 @@ from engram.errors import (
     NotFoundError,
     UnavailableError,
 )
-from engram.operations.table import BY_NAME, OPERATIONS
+from engram.operations.table import OPERATIONS
 from engram.serve import cli, commands, observe
 from engram.serve.command_group import OTHER_NAMES, tree
 from engram.serve.output import fault_shown, shown
@@ -154,37 +154,18 @@ def test_the_short_way_takes_on_the_plain_forms():
         True,
     )
     assert cli.plain(["observe"]).params == {}
+    words = ["recall", "where", "do", "I", "--as-of", "today", "live"]
+    assert cli.plain(words).params == {"query": "where do I live", "as_of": "today"}
     for argv in (
         [],
         ["--help"],
         ["recall"],
-        ["recall", "a", "b"],
         ["recall", "q", "-h"],
         ["stats"],
         ["observe", "x"],
         ["recall", "q", "-k"],
     ):
         assert cli.plain(argv) is None
-
-
-def test_the_short_ways_options_are_those_of_the_table():
-    for verb, options in cli.FAST_OPTIONS.items():
-        params = {
-            param.name: param.kind
-            for param in BY_NAME[verb].params
-            if not param.positional
-        }
-        for name, kind in options.values():
-            assert {"text": str, "time": str, "int": int, "bool": bool}[
-                params[name]
-            ] is kind
-    assert {name for name, _ in cli.FAST_OPTIONS["recall"].values()} == {
-        p.name for p in BY_NAME["recall"].params
-    } - {
-        "query",
-        "kinds",
-        "record",
-    }
 
 
 def test_both_ways_print_the_same(answers, capsys):

@@ -10,8 +10,8 @@ import pytest
 
 from engram.config import ModelSettings
 from engram.errors import NotFoundError, StorageError
+from engram.vault.changes import PURGED
 from engram.vault.git import BUSY, Git
-from engram.vault.undo import PURGED
 from tests.fakes.judging import every, judging, tasks
 from tests.fakes.keeping import Keeping
 from tests.fakes.odd_names import ODD, facts_of

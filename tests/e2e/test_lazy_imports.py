@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_a_recall_through_the_daemon_loads_next_to_nothing(tmp_path):
-    """Neither the command library, the table, the configuration nor any big part of the
+    """Neither the command library, the configuration nor any big part of the
     standard library.
     """
     settings = settings_in(tmp_path / "home", tmp_path / "v")
@@ -22,7 +22,7 @@ def test_a_recall_through_the_daemon_loads_next_to_nothing(tmp_path):
         "from engram.serve.cli import main\n"
         "try: main()\n"
         "finally: print(sorted({'click', 'typing', 'dataclasses', 'inspect', 'pathlib', 'tomllib', 'http', 'asyncio',"
-        " 'engram.config', 'engram.operations.table', 'engram.serve.commands', 'numpy', 'openai', 'pydantic'}"
+        " 'engram.config', 'engram.serve.commands', 'numpy', 'openai', 'pydantic'}"
         " & set(sys.modules)))"
     )
     answers = FakeAnswers()

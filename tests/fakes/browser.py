@@ -68,10 +68,7 @@ class Browser:
         if not javascript:
             self.command("Emulation.setScriptExecutionDisabled", value=True)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
+    def close(self):
         try:
             self._ask("DELETE", "")
         finally:

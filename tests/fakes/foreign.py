@@ -16,7 +16,7 @@ CATEGORIES = (
 )
 
 
-def foreign(root, number, *, text="", id=True, front=True):  # noqa: A002
+def foreign(root, number, *, text="", id=True, front=True):
     """Write a note as another memory tool wrote it two years ago (`C8`): its statement
     and its path.
     """

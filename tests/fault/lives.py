@@ -62,7 +62,7 @@ THINGS = (
     "milk",
 )
 
-KILLS, ERRORS, HEALED = 110, 125, 45
+KILLS, ERRORS, HEALED = 130, 125, 45
 """Of how many points of a life a full run takes; the defects that are put in are found
 by these.
 """

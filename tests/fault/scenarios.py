@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engram.core.policy import JournalPolicy
 from engram.core.records import FiledTurn, Move, Turn
 from engram.errors import EngramError
-from engram.vault import disk, frontmatter
+from engram.vault import changes, disk, frontmatter
 from engram.vault.journal import Journal
 from engram.vault.store import Vault
 
@@ -194,7 +194,7 @@ class MovesWork:
         for number in range(self.rounds):
             for plan in self.plans(number):
                 try:
-                    vault.apply([plan])
+                    changes.write(vault, [plan])
                 except EngramError:
                     continue
                 ack(plan.to)
@@ -214,7 +214,7 @@ class MovesWork:
                     vault.exists(plan.path)
                     or disk.sha256(vault.read(plan.to)) == plan.sha
                 ):
-                    vault.apply([plan])
+                    changes.write(vault, [plan])
 
     def check(self, root: Path, acked: Sequence[str]) -> None:
         notes = texts(root)

@@ -106,9 +106,9 @@ def settings_at(root):
     policy = loaded.policy
     quiet = replace(policy.files, quiet_seconds=0, settle_most_seconds=0)
     short = replace(policy.model, timeout_seconds=2.0, attempts=100)
-    soon = replace(policy.portraits, profile_lines=10, identity_chars=100)
+    soon = replace(policy.profiles, profile_lines=10, identity_chars=100)
     return replace(
-        loaded, policy=replace(policy, files=quiet, model=short, portraits=soon)
+        loaded, policy=replace(policy, files=quiet, model=short, profiles=soon)
     )
 
 

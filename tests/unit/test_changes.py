@@ -150,25 +150,6 @@ def test_what_the_user_asked_to_keep_ranks_above_old_words(simulation):
     assert "flower pot" in asked(simulation, "Where is my spare key?")[0]["text"]
 
 
-# row: C12
-def test_a_note_written_by_hand_ends_what_engram_filed_before(
-    simulation, notes, tmp_path
-):
-    say(simulation, "I live in Munich.", day=0)
-    simulation.advance(START + timedelta(days=40))
-    (tmp_path / "vault" / "facts" / "new-home.md").write_text(
-        "I've moved to Augsburg.\n"
-    )
-    simulation.files_changed()
-    simulation.advance(START + timedelta(days=42))
-
-    ended = notes()["The user lives in Munich."]
-    assert ended["status"] == "superseded"
-    assert "another home" in ended["end_reason"]
-    text = (tmp_path / "vault" / "facts" / "new-home.md").read_text()
-    assert text.strip().endswith("I've moved to Augsburg.")
-
-
 # row: A7
 @pytest.mark.parametrize(
     ("before", "plan", "old", "question"),

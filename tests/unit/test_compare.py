@@ -323,7 +323,7 @@ def test_the_nearest_come_first_and_five_are_compared(held):
     )
     assert len(near) == 8
     few = replace(
-        held.settings.policy, ladder=replace(held.settings.policy.ladder, pool=3)
+        held.settings.policy, dedup=replace(held.settings.policy.dedup, pool=3)
     )
     held.reconciler.comparison.neighbours.settings = replace(held.settings, policy=few)
     assert len(weighed(held, "Anna painted her wooden boat blue in Oslo.")) == 3

@@ -32,7 +32,7 @@ from engram.core.records import Fact
 from tests.size import examples
 
 POLICY = Policy()
-LADDER = POLICY.ladder
+DEDUP = POLICY.dedup
 THEN = datetime(2026, 3, 4, tzinfo=UTC)
 LATER = THEN + timedelta(days=60)
 OLD = Fact(
@@ -218,8 +218,8 @@ def test_the_first_check_that_applies_decides(checks, follows):
         else every
     )
     for given_checks in (checks, later | checks):
-        assert screen(replace(NEW, **given_checks), LADDER).why == follows
-    assert screen(NEW, LADDER) is None
+        assert screen(replace(NEW, **given_checks), DEDUP).why == follows
+    assert screen(NEW, DEDUP) is None
 
 
 # row: X7
@@ -295,8 +295,8 @@ def test_confidence_moves_in_steps_within_its_limits():
     """A reinforcement adds .1, a contradiction takes .2 and leaves .1."""
     steps = [(0.6, 0.7, 0.4), (0.95, 1.0, 0.75), (0.25, 0.35, 0.1), (0.05, 0.15, 0.05)]
     for before, more, less in steps:
-        assert reinforced_confidence(before, LADDER) == more
-        assert weakened_confidence(before, LADDER) == less
+        assert reinforced_confidence(before, DEDUP) == more
+        assert weakened_confidence(before, DEDUP) == less
 
 
 # row: A10

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from engram.core.language.privacy import reference
-from engram.core.language.retraction import withdrawals
 from tests.unit.language_tables import facts
 
 
@@ -30,30 +29,6 @@ from tests.unit.language_tables import facts
 )
 def test_a_request_for_privacy_in_dutch(text: str, expected: str) -> None:
     assert reference(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Grapje!", "untrue"),
-        ("Ik maakte maar een grapje.", "untrue"),
-        ("Nee hoor, dat was maar een grap.", "untrue"),
-        ("Ik hou je voor de gek.", "untrue"),
-        ("Vergeet wat ik net zei.", "forget"),
-        ("Vergeet wat ik over Pieter heb verteld.", "forget Pieter"),
-        ("Kun je mijn oude adres vergeten?", "forget adres"),
-        ("Wis alles over Joke.", "forget Joke"),
-        ("Tom maakt altijd grapjes.", ""),
-        ("Vergeet de melk niet!", ""),
-        ("Ik ben mijn sleutels vergeten.", ""),
-        ("Maak je een grapje?", ""),
-        ("Dat is geen grap.", ""),
-        ("Ik maak geen grapje.", ""),
-    ],
-)
-def test_what_is_taken_back_in_dutch(text: str, expected: str) -> None:
-    found = [f"{one.kind} {one.named}".strip() for one in withdrawals(text)]
-    assert ", ".join(found) == expected
 
 
 @pytest.mark.parametrize(

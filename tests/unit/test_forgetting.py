@@ -13,6 +13,7 @@ from engram.core.forgetting import (
     TombstoneSet,
     Utterance,
     read_tombstones,
+    tombstone_row,
 )
 from engram.core.text import content_hash
 from engram.errors import ConflictError, ForbiddenError, NotFoundError
@@ -487,8 +488,10 @@ def test_a_wish_that_ended_before_its_note_was_marked_has_not_happened_to_that_n
     """The note is active and recalled; asked again the wish is carried out."""
     say(TOLD)
     (fact,) = hits(memory, "therapist", kinds=["fact"])
-    memory.memory_operations.forgetting.add_tombstones(
-        [memory.index.catalog.find_fact(fact["id"])], clock(), "the user asked"
+    text = memory.index.catalog.find_fact(fact["id"]).text
+    named = {"memory": fact["id"], "hash": content_hash(text)}
+    memory.index.tombstones.add(
+        [{"at": clock().isoformat(), **named, **tombstone_row(text)}]
     )
     assert [hit["id"] for hit in hits(memory, "therapist")] == [fact["id"]]
     forget(memory, clock, "therapist", "Vos")
@@ -560,10 +563,6 @@ def test_deleting_a_doubtful_memory_is_a_wish_to_forget_it(memory, say):
     assert [tombstone_row["memory"] for tombstone_row in actions(memory, "forget")] == [
         case["id"]
     ]
-
-
-def test_without_tombstones_a_text_is_itself():
-    assert TombstoneSet().visible(TOLD, Utterance()) is TOLD
 
 
 def test_rows_of_another_form_and_torn_ones_are_passed_over():

@@ -28,6 +28,7 @@ HOMES = {
     "starlette": {"engram/serve/", "engram/daemon/"},
     "uvicorn": {"engram/serve/", "engram/daemon/"},
     "click": {"engram/serve/"},
+    "jinja2": {"engram/serve/web/"},
     "httpx2": {"engram/serve/proxy/", "engram/serve/forwarding.py"},
 }
 """The only places that import a library."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from engram.core.language.privacy import reference
-from engram.core.language.retraction import withdrawals
 from tests.unit.language_tables import facts
 
 
@@ -29,32 +28,6 @@ from tests.unit.language_tables import facts
 )
 def test_a_request_for_privacy_in_italian(text: str, expected: str) -> None:
     assert reference(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Scherzavo!", "untrue"),
-        ("Stavo scherzando, dai.", "untrue"),
-        ("Era solo uno scherzo.", "untrue"),
-        ("Non è vero, ti prendo in giro.", "untrue"),
-        ("Dimentica quello che ho detto.", "forget"),
-        ("Dimentica quello che ti ho detto su Marco.", "forget Marco"),
-        ("Per favore dimentica il mio vecchio indirizzo.", "forget mio indirizzo"),
-        ("Puoi dimenticare il mio numero di telefono?", "forget mio numero telefono"),
-        ("Cancella tutto quello che sai di Giulia.", "forget Giulia"),
-        ("Marco scherza sempre.", ""),
-        ("Non scherzo.", ""),
-        ("Non dimenticare il latte!", ""),
-        ("Ho dimenticato le chiavi.", ""),
-        ("Stai scherzando?", ""),
-        ("Il film era uno scherzo di cattivo gusto.", ""),
-        ("Non è uno scherzo.", ""),
-    ],
-)
-def test_what_is_taken_back_in_italian(text: str, expected: str) -> None:
-    found = [f"{one.kind} {one.named}".strip() for one in withdrawals(text)]
-    assert ", ".join(found) == expected
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from datetime import UTC
 
 import pytest
 
-from engram.core.records import ImportedMemory, Problem
+from engram.core.records import ImportedMemory, Problem, Turn
 from engram.errors import BadRequestError
 from engram.ingest.importers import is_pasted, read_export
 from engram.serve.observe import counted, feed
@@ -129,6 +129,44 @@ FORMATS = [
     ("memories.csv", CSV, ["Anna likes tea"], [("no-time", 3), ("empty", 4)]),
     ("memories.tsv", "memory\twhen\nLikes tea\t\n", ["Likes tea"], []),
 ]  # fmt: skip
+
+
+# row: X36
+def test_of_a_workspace_the_memories_are_read_and_not_the_instructions(tmp_path):
+    """Nor the notes of a project that has no memory file beside them."""
+    for name in (
+        "AGENTS.md",
+        "SOUL.md",
+        "USER.md",
+        "MEMORY.md",
+        "memory/2026-03-02.md",
+        "docs/guide.md",
+    ):
+        note = tmp_path / name
+        note.parent.mkdir(exist_ok=True)
+        note.write_text(f"It stands in {note.stem}.\n")
+    found = texts(read_export(tmp_path, UTC))
+    assert set(found) == {
+        "It stands in USER.",
+        "It stands in MEMORY.",
+        "It stands in 2026-03-02.",
+    }
+
+
+# row: X36
+def test_of_takeout_the_activities_of_gemini_alone_are_read(tmp_path):
+    for product in ("YouTube", "Gemini Apps"):
+        folder = tmp_path / "Takeout" / "My Activity" / product
+        folder.mkdir(parents=True)
+        activity = {
+            "header": product,
+            "title": f"Prompted {product}",
+            "time": "2026-03-01T10:00:00Z",
+            "safeHtmlItem": [{"html": "Yes."}],
+        }
+        (folder / "MyActivity.json").write_text(json.dumps([activity]))
+    turns = [one for one in read_export(tmp_path, UTC) if isinstance(one, Turn)]
+    assert [turn.text for turn in turns] == ["Gemini Apps", "Yes."]
 
 
 # row: X28

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from engram.maintenance.passes.view import TermCounts
 from engram.pipeline.neighbours import NeighbourCache, NeighbourSearch
 
 TEXTS = (
@@ -81,36 +78,3 @@ def test_what_is_near_is_searched_once_and_tells_what_a_new_search_tells(keeping
     checked()
     keeping.memory.call("update", {"id": chess, "status": "active"})
     checked("Ben plays chess.")
-
-
-# row: C20
-def test_terms_are_counted_as_memories_come_and_go(keeping):
-    """The same as if all were counted anew, also where a text is gone that nobody knows
-    any more.
-    """
-    facts = [
-        keeping.made(text, days=1)
-        for text in (*TEXTS, "Ana don't like 绿茶, Ben does.")
-    ]
-    tally = TermCounts()
-    archived = [replace(fact, status="archived") for fact in facts]
-    other = replace(facts[1], text="Anna sold the bicycle.")
-    for some in (
-        facts,
-        [*archived[:2], *facts[2:]],
-        facts,
-        [facts[0], other, *facts[2:]],
-        facts[3:],
-        [],
-        facts,
-    ):
-        tally.follow(some)
-        anew = TermCounts()
-        anew.follow(some)
-        assert (tally.counts, tally.spread, tally.memories) == (
-            anew.counts,
-            anew.spread,
-            anew.memories,
-        )
-        assert all(tally.counts.values())
-        assert tally.memories == sum(fact.status == "active" for fact in some)

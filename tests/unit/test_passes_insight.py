@@ -722,8 +722,3 @@ def test_a_disk_that_refuses_the_conclusion_keeps_what_it_rests_on(
     monkeypatch.undo()
     night(keeping, "fold")
     assert actives(keeping) == {made(keeping)[0].id}
-
-
-def test_each_pass_says_in_words_why_a_memory_is_put_away():
-    assert set(insight.ABSORBED) == {"cluster", "fold", "integrate", "principles"}
-    assert not any("absorbed" in words for words in insight.ABSORBED.values())

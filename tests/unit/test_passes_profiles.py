@@ -40,7 +40,7 @@ def small(settings, **numbers):
     """Settings with smaller limits."""
     return {
         "policy": replace(
-            settings.policy, portraits=replace(settings.policy.portraits, **numbers)
+            settings.policy, profiles=replace(settings.policy.profiles, **numbers)
         )
     }
 

@@ -23,7 +23,7 @@ from engram.errors import Health, StorageError
 from engram.index.search import Index
 from engram.pipeline.boxes import BoxWriter
 from engram.vault import boxes as forms
-from engram.vault import facts, frontmatter, syscalls
+from engram.vault import changes, facts, frontmatter, syscalls
 from engram.vault.store import Vault
 from tests.size import examples
 
@@ -67,7 +67,7 @@ class Bench:
                     facts.fact_body(fact.text),
                     "test",
                 )
-                self.index.wrote(self.vault.apply([change]))
+                self.index.wrote(changes.write(self.vault, [change]))
             made.append(fact)
         return made
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields
 
 from engram.core.policy import Policy, rows, with_settings
 
@@ -51,15 +50,3 @@ def test_a_setting_changes_its_number_and_nothing_else():
     ]
     assert other == [("turns", 7), ("minutes", 2.0)]
     assert (type(changed.buffer.turns), type(changed.buffer.minutes)) == (int, float)
-
-
-def test_every_row_is_a_field_and_has_the_kind_that_its_field_says():
-    """A row without a field could be set and would never be read."""
-    offenders = [
-        f"{row.concern}.{row.name}"
-        for row in ROWS
-        for group in [getattr(Policy(), row.concern)]
-        if type(row.value).__name__
-        != {item.name: item.type for item in fields(group)}.get(row.name)
-    ]
-    assert offenders == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from engram.core.language.privacy import reference
-from engram.core.language.retraction import withdrawals
 from tests.unit.language_tables import facts
 
 
@@ -29,32 +28,6 @@ from tests.unit.language_tables import facts
 )
 def test_a_request_for_privacy_in_portuguese(text: str, expected: str) -> None:
     assert reference(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Brincadeira!", "untrue"),
-        ("Estava a brincar.", "untrue"),
-        ("Tô brincando com você.", "untrue"),
-        ("Era só uma piada.", "untrue"),
-        ("É mentira, inventei tudo.", "untrue"),
-        ("Esquece o que eu disse.", "forget"),
-        ("Esqueça o que te contei sobre o Pedro.", "forget Pedro"),
-        ("Podes esquecer a minha morada antiga?", "forget minha morada"),
-        ("Apaga tudo sobre a Joana.", "forget Joana"),
-        ("O Pedro está brincando no parque.", ""),
-        ("Não esqueças o leite!", ""),
-        ("Esqueci as chaves.", ""),
-        ("Estás a brincar?", ""),
-        ("Não é brincadeira nenhuma.", ""),
-        ("As crianças estão a brincar.", ""),
-        ("Não estou a brincar.", ""),
-    ],
-)
-def test_what_is_taken_back_in_portuguese(text: str, expected: str) -> None:
-    found = [f"{one.kind} {one.named}".strip() for one in withdrawals(text)]
-    assert ", ".join(found) == expected
 
 
 @pytest.mark.parametrize(

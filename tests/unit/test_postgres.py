@@ -110,6 +110,15 @@ def test_a_vault_that_another_process_has_open_is_refused(postgres, told):
         PostgresStore(postgres, told.settings.vault_id, "s")
 
 
+def test_a_late_thread_does_not_take_a_closed_vault_again(postgres, stored):
+    """It would keep the vault from every other daemon until this one ends."""
+    store = PostgresStore(postgres, stored.vault_id, "s")
+    store.close()
+    with pytest.raises(UnavailableError, match="the vault is closed"):
+        store.query("SELECT 1")
+    PostgresStore(postgres, stored.vault_id, "s").close()
+
+
 def tree(settings):
     return {
         path: path.read_bytes()

@@ -22,7 +22,7 @@ from engram.core.user_facts import standing_attribute
 from engram.errors import BadRequestError, NotFoundError
 from engram.memory import VaultMemory
 from engram.serve import output
-from engram.vault.undo import PURGED
+from engram.vault.changes import PURGED
 from tests.conftest import Clock
 from tests.size import examples
 

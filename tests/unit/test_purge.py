@@ -13,7 +13,7 @@ from engram.core import purge
 from engram.core.purge import Traces
 from engram.errors import BadRequestError, ForbiddenError, NotFoundError
 from engram.llm.client import Recording
-from engram.operations.results import RESULTS, schema, schemas
+from engram.operations.results import Purged, schema, schemas
 from engram.testing import Simulation
 from tests.fakes.repository import Repository
 
@@ -86,7 +86,7 @@ def test_a_purged_memory_is_in_no_file_of_any_store(simulation, tell, named, tmp
     assert len(residue(tmp_path, "Quetzalbyte")) > 5
 
     result = purged(simulation, ids=[identity])
-    document = {"components": {"schemas": schemas()}, **schema(RESULTS["purge"])}
+    document = {"components": {"schemas": schemas()}, **schema(Purged)}
     jsonschema.validate(result, document)
     assert result["clean"]
     assert (result["left"], result["memory_count"]) == ([], 1)
@@ -318,18 +318,13 @@ FOUND = purge.traces(
     "raw",
     [
         b"xx DR.QUETZALBYTE xx",
-        "my therapist is dr. quetzalbyte".encode("utf-16-le"),
-        b"\0" + "Quetzalbyte".encode("utf-16-be"),
-        base64.b64encode(b"My therapist is Dr. Quetzalbyte."),
-        base64.b64encode(b"a My therapist is Dr. Quetzalbyte."),
-        base64.urlsafe_b64encode("ÿÿ Quetzalbyte!".encode("utf-16-le")),
         json.dumps("Dr. \u0051uetzalbyte").encode(),
         b'{"t": "\\u0051\\u0075etzalbyte"}',
         b"GET /?q=%51uetzalbyte",
         b"a/fact-my-therapist-is-dr-quetzalbyte-1234.md",
     ],
 )
-def test_words_are_found_in_every_encoding(raw):
+def test_words_are_found_as_they_are_and_escaped(raw):
     assert FOUND.in_bytes(raw)
 
 

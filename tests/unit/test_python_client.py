@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
-import doctest
-import inspect
 import json
 import re
 from datetime import UTC, datetime, timedelta
@@ -16,16 +13,15 @@ import pytest
 
 import engram
 from engram import Memory
+from engram.errors import BadRequestError
 from engram.operations import results
-from engram.operations.results import RESULTS, Hit, Recalled, schema, schemas, typed
+from engram.operations.results import Hit, Recalled, schema, schemas, typed
 from engram.operations.table import BY_NAME
-from engram.serve import client
 from engram.serve.http import openapi
 from engram.testing import Simulation
 from tests.fakes.answers import settings_in
 
 ROOT = Path(__file__).parents[2]
-SHORTENED = {"observe", "call", "close"}
 
 
 @pytest.fixture
@@ -36,50 +32,24 @@ def vault(tmp_path, monkeypatch):
     return settings.vault
 
 
-def methods():
-    return {
-        name: method
-        for name, method in vars(Memory).items()
-        if inspect.isfunction(method) and not name.startswith("_")
-    }
-
-
-def test_each_method_has_an_example_that_is_true(vault):
-    """The examples follow one another in one memory."""
-    with Memory(vault) as memory:
-        finder = doctest.DocTestFinder()
-        found = [
-            one
-            for one in finder.find(client.Memory, "Memory", globs={"memory": memory})
-            if one.examples
-        ]
-        found.sort(key=lambda one: one.lineno or 0)
-        runner = doctest.DocTestRunner()
-        for one in found:
-            one.globs["memory"] = memory
-            runner.run(one, clear_globs=False)
-        assert runner.failures == 0
-        named = {one.name.removeprefix("Memory.") for one in found}
-        assert named >= set(methods()) - {"close"}
-
-
-@pytest.mark.parametrize("name", sorted(set(methods()) - SHORTENED))
-def test_a_method_takes_the_arguments_of_its_operation(name):
-    params = inspect.signature(methods()[name]).parameters
-    known = {param.name for param in BY_NAME[name].params}
-    assert params.keys() - {"self"} <= known
-    left_out = {"all_personas", "dry_run", "id"}
-    if name in {"recall", "context", "remember", "list", "sessions", "entities"}:
-        assert known - params.keys() <= left_out
-
-
-def test_the_package_is_typed_and_no_method_returns_a_dict():
+def test_each_operation_is_a_method_with_a_typed_result(vault):
+    """Positional arguments are those of the command line."""
     assert (Path(engram.__file__).parent / "py.typed").exists()
-    tree = ast.parse(inspect.getsource(client))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name in methods():
-            returned = ast.unparse(node.returns)
-            assert node.name == "call" or "dict" not in returned
+    assert set(BY_NAME) <= set(dir(Memory))
+    with Memory(vault) as memory:
+        made = memory.remember("Ben drinks tea.", tags=("drinks",))
+        assert isinstance(made, results.Remembered)
+        assert (
+            memory.recall("What does Ben drink?", k=1, now=datetime.now(UTC)).hits[0].id
+            == made.id
+        )
+        assert memory.forget(made.id, reason="wrong").status == "forgotten"
+        with pytest.raises(TypeError, match="1 positional"):
+            memory.forget(made.id, "wrong")
+        with pytest.raises(TypeError, match="twice"):
+            memory.show(made.id, id=made.id)
+        with pytest.raises(BadRequestError, match="unknown argument 'colour'"):
+            memory.show(made.id, colour="red")
 
 
 def play_runs(call):
@@ -156,7 +126,7 @@ def test_the_types_say_what_the_operations_answer(tmp_path):
     document = {"components": {"schemas": schemas()}}
     seen = set()
     for name, answer in play(tmp_path):
-        kind = RESULTS[name]
+        kind = results.of(BY_NAME[name])
         plain = json.loads(json.dumps(answer))
         jsonschema.validate(plain, {**document, **schema(kind)})
         value = typed(kind, plain)
@@ -165,11 +135,7 @@ def test_the_types_say_what_the_operations_answer(tmp_path):
                 continue
             assert hasattr(value, key), f"{name} answers with {key}"
         seen.add(name)
-    assert seen >= set(RESULTS) - {"decide", "purge"}  # the owner's alone
-
-
-def test_each_operation_has_a_type():
-    assert RESULTS.keys() == BY_NAME.keys()
+    assert seen >= set(BY_NAME) - {"decide", "purge"}  # the owner's alone
 
 
 def test_times_are_times_and_parts_are_values():

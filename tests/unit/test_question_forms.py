@@ -9,7 +9,7 @@ from engram.core.language.question_forms import (
     states_nothing,
 )
 
-# one question that lists, counts, orders and compares in each language
+# one question that lists, counts, orders and compares in English and German
 SEVERAL = """
 Which cities did she visit?
 How many concerts did I go to?
@@ -19,22 +19,6 @@ Welche Städte hat sie besucht?
 Wie viele Konzerte habe ich besucht?
 In welcher Reihenfolge habe ich die Bücher gelesen?
 Ist Anna älter als Ben?
-Quelles villes a-t-elle visitées ?
-Combien de concerts ai-je vus ?
-Dans quel ordre ai-je lu les livres ?
-Anna est-elle plus âgée que Ben ?
-¿Cuáles ciudades visitó?
-¿Cuántos conciertos vi?
-¿En qué orden leí los libros?
-¿Tiene Anna más hermanos que Ben?
-Quali città ha visitato?
-Quanti concerti ho visto?
-In che ordine ho letto i libri?
-Anna ha più fratelli di Ben?
-Quais cidades ela visitou?
-Quantos concertos eu vi?
-Em que ordem li os livros?
-Anna tem mais irmãos que Ben?
 """.strip().splitlines()
 
 ONE = """
@@ -57,14 +41,6 @@ PAST = """
 Where did I live before?
 What was my first job?
 Wo habe ich früher gewohnt?
-Où habitais-je avant ?
-¿Dónde vivía antes?
-Dove vivevo prima?
-Onde eu morava antes?
-Waar woonde ik vroeger?
-Где я жил раньше?
-以前どこに住んでいましたか？
-我以前住在哪里？
 """.strip().splitlines()
 
 
@@ -116,10 +92,6 @@ def test_a_statement_beside_a_question_states_something(text):
         "Great to hear that, Tom!",
         "Got it, I'll remember that.",
         "Schön, dich kennenzulernen, Lena!",
-        "Enchanté, Lena !",
-        "Mucho gusto, Lena.",
-        "Piacere di conoscerti, Lena!",
-        "Muito prazer, Lena!",
     ],
 )
 def test_courtesies_tell_nothing(text):

@@ -9,6 +9,7 @@ import pytest
 from engram.core.policy import ReviewPolicy
 from engram.core.records import Fact
 from engram.operations import questions
+from engram.vault import changes
 from engram.vault.reviews import conflict_note
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -57,8 +58,9 @@ def asked(memory):
     facts = {fact.text: fact for fact in told(memory)}
     for name in "abcdef":
         new, old = (facts[f"{name}{n} {_of(name)} likes tea."] for n in (1, 0))
-        memory.vault.apply(
-            [conflict_note(new, old, "one may be over", NOW, memory.settings.zone)]
+        changes.write(
+            memory.vault,
+            [conflict_note(new, old, "one may be over", NOW, memory.settings.zone)],
         )
     memory.files.rescan(None)
     return memory
@@ -121,7 +123,7 @@ def test_a_year_of_questions_is_three_new_ones_a_week(asked, clock):
     for week in range(52):
         for new, old in pairs[5 * week : 5 * week + 5]:
             note = conflict_note(new, old, "one may be over", clock(), zone)
-            arisen += len(asked.vault.apply([note]))
+            arisen += len(changes.write(asked.vault, [note]))
         asked.files.rescan(None)
         shown = {*ids(asked)}
         assert len(shown - seen) <= 3
@@ -165,8 +167,9 @@ def test_a_question_about_private_memories_is_for_their_persona_alone(memory):
     for n in (0, 1):
         memory.call("remember", {"text": f"Anna likes tea {n}.", "persona": "coach"})
     new, old = memory.index.catalog.facts()
-    memory.vault.apply(
-        [conflict_note(new, old, "one may be over", NOW, memory.settings.zone)]
+    changes.write(
+        memory.vault,
+        [conflict_note(new, old, "one may be over", NOW, memory.settings.zone)],
     )
     memory.files.rescan(None)
     for persona in (None, "cook"):

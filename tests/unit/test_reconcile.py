@@ -559,7 +559,7 @@ def test_one_batch_retires_only_so_many(judging):
         for who in people
     }
     tell(judging, *new, turn="They have all moved to Munich.", opinions=known)
-    most = judging.settings.policy.ladder.supersessions
+    most = judging.settings.policy.dedup.supersessions
     assert len(texts(judging, "invalidated")) == most
     assert len(cases(judging)) == len(people) - most
     assert set(new) <= set(texts(judging))

@@ -6,7 +6,6 @@ import pytest
 
 from engram.core.language.privacy import reference
 from engram.core.language.promises import agenda
-from engram.core.language.retraction import withdrawals
 from tests.unit.language_tables import facts
 
 
@@ -29,30 +28,6 @@ from tests.unit.language_tables import facts
 )
 def test_a_request_for_privacy_in_russian(text: str, expected: str) -> None:
     assert reference(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Шучу!", "untrue"),
-        ("Это была шутка.", "untrue"),
-        ("Да шучу я.", "untrue"),
-        ("Я пошутила.", "untrue"),
-        ("Забудь, что я только что сказал.", "forget"),
-        ("Забудь всё, что я говорила о Пете.", "forget Пете"),
-        ("Удали мой старый адрес.", "forget адрес"),
-        ("Забудь про Лену... нет, не про неё.", ""),
-        ("Петя всегда шутит.", ""),
-        ("Не забудь молоко!", ""),
-        ("Я забыла ключи.", ""),
-        ("Ты шутишь?", ""),
-        ("Это не шутка.", ""),
-        ("Я не шучу.", ""),
-    ],
-)
-def test_what_is_taken_back_in_russian(text: str, expected: str) -> None:
-    found = [f"{one.kind} {one.named}".strip() for one in withdrawals(text)]
-    assert ", ".join(found) == expected
 
 
 @pytest.mark.parametrize(

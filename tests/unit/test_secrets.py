@@ -237,6 +237,14 @@ ELSEWHERE = [
     "la clave del wifi: {}",
     "code wifi : {}",
     "login: maria, password {}",
+    "{} is my password",
+    "{} is the password for my bank, ok?",
+    "{} ist mein Passwort",
+    "{} est mon mot de passe",
+    "{} es mi contraseña",
+    "{} é a minha senha",
+    "mi clave es {}",
+    "le code wifi c'est {}",
 ]
 """Sentences with a password that mixes letters and digits, in many languages."""
 PLACES = [
@@ -245,6 +253,10 @@ PLACES = [
     ("podman login -u maria -p {} registry.example.org", 12),
     ("sshpass -p {} ssh maria@host", 9),
     ("SMTP_PASS={}", 9),
+    ("sqlcmd -S db -U sa -P {}", 9),
+    ("redis-cli -a {} ping", 9),
+    ("machine api.example.org\n  login maria\n  password {}", 9),
+    ("Azure DevOps PAT: {}", 52),
     ("<password>{}</password>", 9),
     ('<setting name="Password" value="{}"/>', 9),
     ("site,login,password\nexample.org,maria,{}\n", 9),
@@ -721,3 +733,30 @@ def test_the_pin_of_a_door_or_a_bicycle_stand_is_such_a_code(text):
     assert redact(text).found == {DOOR_CODE: 1}
     bank = redact("銀行の暗証番号は2846です。", allowed={DOOR_CODE})
     assert bank.found == {"pin": 1}
+
+
+# row: X11
+def test_every_code_of_a_list_is_removed():
+    """Also the one after "and"; and each group of a BitLocker key is a multiple of 11."""
+    codes = [f"{some(UPPER, 4)}-{some(string.digits, 4)}" for _ in range(3)]
+    redacted = redact(f"My backup codes are {codes[0]}, {codes[1]} and {codes[2]}").text
+    assert not any(code in redacted for code in codes)
+    groups = [f"{DICE.randrange(65536) * 11:06d}" for _ in range(8)]
+    key = "-".join(groups)
+    assert key not in redact(f"Bitlocker: {key}").text
+    other = key[:-6] + f"{int(groups[-1]) + 1:06d}"
+    assert other in redact(f"Part {other}").text
+
+
+# row: X11
+@pytest.mark.parametrize("gap", [" ", "-", ".", "  ", "\u00a0"])
+def test_a_card_is_removed_however_its_groups_are_parted(gap):
+    number = luhn("4", 16)
+    card = gap.join(number[at : at + 4] for at in range(0, 16, 4))
+    assert redact(f"my card is {card}").found == {"card": 1}
+
+
+# row: X11
+def test_a_social_security_number_may_be_called_social():
+    assert "536-22-8745" not in redact("my social is 536-22-8745").text
+    assert redact("my social life is 100 % fun").found == {}

@@ -48,8 +48,8 @@ def told(opened, settings):
     """
     with FakeServer() as fake:
         fake.script(answers)
-        talks = replace(settings.policy.talks, rolling_model_turns=4)
-        policy = replace(settings.policy, talks=talks)
+        talks = replace(settings.policy.sessions, rolling_model_turns=4)
+        policy = replace(settings.policy, sessions=talks)
         memory = opened(model=ModelSettings("fake", fake.url), policy=policy)
         memory.executor.attended = True
         yield memory

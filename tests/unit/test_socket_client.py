@@ -23,7 +23,7 @@ from engram.errors import (
     StorageError,
     UnavailableError,
 )
-from engram.operations.table import BY_NAME, OPERATIONS
+from engram.operations.table import OPERATIONS
 from engram.serve import socket_client
 from engram.vault import location
 from tests.fakes.answers import ID, FakeAnswers, serving, settings_in
@@ -137,11 +137,6 @@ def test_without_an_id_or_a_home_the_light_way_steps_aside(tmp_path):
         is None
     )
     assert socket_client.socket_of(a_vault(tmp_path / "w"), {}) is None
-
-
-def test_the_light_routes_are_those_of_the_table():
-    for name, path in socket_client.LIGHT_ROUTES.items():
-        assert (BY_NAME[name].method, BY_NAME[name].path) == ("POST", path)
 
 
 EXAMPLES = {

@@ -12,7 +12,7 @@ import pytest
 
 from engram.core.records import Create, Edit, Move
 from engram.errors import ConflictError, ForbiddenError, StorageError
-from engram.vault import disk, store, syscalls
+from engram.vault import changes, disk, store, syscalls
 from engram.vault.store import RETRIES, Vault
 
 NOTE = b"---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\nstatus: active\n---\nAnna drinks tea.\n"
@@ -71,50 +71,29 @@ def test_a_patch_that_changes_nothing_writes_nothing(vault, note):
 
 
 def test_a_plan_holds_only_for_the_bytes_it_was_made_for(vault, note):
-    """What came before it in the plan stands."""
+    """Nothing of it is written else."""
     note.write_bytes(NOTE + b"More.\n")
     plan = [
         Create("facts/y.md", {"status": "active"}, "Words.\n", "new"),
         Edit("facts/x.md", disk.sha256(NOTE), {"pinned": True}, "pin"),
     ]
     with pytest.raises(ConflictError, match="changed since"):
-        vault.apply(plan)
+        changes.write(vault, plan)
     assert note.read_bytes() == NOTE + b"More.\n"
-    assert vault.read("facts/y.md").endswith(b"Words.\n")
+    assert not vault.exists("facts/y.md")
 
 
 def test_a_plan_says_what_each_path_holds(vault, note):
     """The index is told the bytes, not to look again."""
     sha = disk.sha256(NOTE)
-    held = vault.apply(
+    held = changes.write(
+        vault,
         [
             Edit("facts/x.md", sha, {"pinned": True}, "pin"),
             Create("facts/y.md", {}, "Words.\n", "new"),
-        ]
+        ],
     )
     assert held == {path: vault.read(path) for path in ("facts/x.md", "facts/y.md")}
-
-
-def test_what_was_worked_out_already_is_written_as_it_is_but_only_over_the_bytes_it_is_for(
-    vault, note
-):
-    """A plan is not made a second time; where a person was faster, theirs stays all the
-    same.
-    """
-    sha, planned = disk.sha256(NOTE), NOTE.replace(b"active", b"archived")
-    there = "archive/x.md"
-    held = vault.apply(
-        [Move("facts/x.md", sha, there, {"status": "archived"}, "old")],
-        ready={"facts/x.md": planned},
-    )
-    assert held == {"facts/x.md": b"", there: planned}
-    assert vault.read(there) == planned
-    (vault.root / there).write_bytes(planned + b"More.\n")
-    with pytest.raises(ConflictError, match="changed since"):
-        vault.apply(
-            [Edit(there, disk.sha256(planned), {}, "again")], ready={there: NOTE}
-        )
-    assert vault.read(there) == planned + b"More.\n"
 
 
 def test_a_name_that_a_person_took_is_not_written_over(vault, note):
@@ -237,7 +216,9 @@ def moved(keys=None, body=None, to="archive/2026-11-20/x.md"):
 # row: X3
 def test_a_move_patches_on_the_way_and_leaves_one_note(vault, note):
     """Keys and body, in folders that are made; what each place holds is told."""
-    held = vault.apply([moved({"status": "archived", "id": None}, "Other words.\n")])
+    held = changes.write(
+        vault, [moved({"status": "archived", "id": None}, "Other words.\n")]
+    )
     assert held == {
         "facts/x.md": b"",
         "archive/2026-11-20/x.md": b"---\nstatus: archived\n---\nOther words.\n",
@@ -251,7 +232,7 @@ def test_a_move_patches_on_the_way_and_leaves_one_note(vault, note):
 def test_a_move_without_a_patch_keeps_the_very_file(vault, note):
     """Its inode and times too, for nothing is written."""
     before = note.stat()
-    vault.apply([moved(to=".trash/2026-11-20/x.md")])
+    changes.write(vault, [moved(to=".trash/2026-11-20/x.md")])
     after = (vault.root / ".trash/2026-11-20/x.md").stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert vault.notes("facts") == []
@@ -270,7 +251,7 @@ def test_what_engram_wrote_last_is_nobodys_edit(vault, note):
     (change,) = [
         Move("facts/x.md", disk.sha256(note.read_bytes()), "archive/x.md", {}, "why")
     ]
-    vault.apply([change])
+    changes.write(vault, [change])
     assert (
         vault.is_at_rest("archive/x.md", now, 60),
         vault.edited_at("facts/x.md"),
@@ -311,15 +292,16 @@ def test_a_move_is_refused_where_a_person_changed_the_note_or_took_the_place(
     """Nothing is changed then, nor where the note cannot be patched."""
     vault.create("archive/2026-11-20/x.md", b"Theirs.\n")
     with pytest.raises(ConflictError, match="taken"):
-        vault.apply([moved({"status": "archived"})])
+        changes.write(vault, [moved({"status": "archived"})])
     assert note.read_bytes() == NOTE
     note.write_bytes(NOTE + b"More.\n")
     with pytest.raises(ConflictError, match="changed since"):
-        vault.apply([moved(to="archive/y.md")])
+        changes.write(vault, [moved(to="archive/y.md")])
     flow = b"---\n{id: x, status: active}\n---\nWords.\n"
     note.write_bytes(flow)
     with pytest.raises(ConflictError, match="lines"):
-        vault.apply(
+        changes.write(
+            vault,
             [
                 Move(
                     "facts/x.md",
@@ -328,7 +310,7 @@ def test_a_move_is_refused_where_a_person_changed_the_note_or_took_the_place(
                     {"status": "archived"},
                     "why",
                 )
-            ]
+            ],
         )
     assert note.read_bytes() == flow
     assert vault.notes("archive") == ["archive/2026-11-20/x.md"]
@@ -363,7 +345,7 @@ def test_a_person_who_saves_during_a_move_loses_nothing(
 
     monkeypatch.setattr(syscalls, "SYS", Saving(number, save))
     try:
-        vault.apply([moved({"status": "archived"})])
+        changes.write(vault, [moved({"status": "archived"})])
     except ConflictError:
         assert note.read_bytes() == theirs
         assert not there.exists()
@@ -380,10 +362,10 @@ def test_an_interrupted_move_goes_on_with_the_same_plan(vault, note):
     there = vault.root / "archive/2026-11-20/x.md"
     disk.make_folders(there.parent)
     disk.move(note, there)
-    vault.apply([moved({"status": "archived"})])
+    changes.write(vault, [moved({"status": "archived"})])
     assert b"status: archived" in there.read_bytes()
     with pytest.raises(ConflictError, match="changed since"):
-        vault.apply([moved({"status": "archived"})])
+        changes.write(vault, [moved({"status": "archived"})])
 
 
 @pytest.mark.parametrize("failing", ["exchange", "fsync"])
@@ -411,7 +393,7 @@ def test_a_move_that_cannot_be_finished_is_taken_back(
 
     monkeypatch.setattr(syscalls, "SYS", Full())
     with pytest.raises(StorageError):
-        vault.apply([moved({"status": "archived"})])
+        changes.write(vault, [moved({"status": "archived"})])
     assert note.read_bytes() == NOTE
     assert vault.notes("archive") == []
     assert not list(disk.leftovers(vault.root))

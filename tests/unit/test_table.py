@@ -142,7 +142,7 @@ def test_decisions_and_corrections_go_through_the_one_writer():
         "id": "x",
         "decision": "keep",
     }
-    assert checked("review", {}) == {"id": None, "all": None}
+    assert checked("review", {}) == {"id": None, "all": False}
     with pytest.raises(BadRequestError, match="missing argument 'text'"):
         checked("correct", {"id": "x"})
 

@@ -75,16 +75,6 @@ def test_in_one_batch_it_is_not_even_written(memory, say):
 
 
 # row: A26
-@pytest.mark.parametrize("extractor", ["test/1"])
-def test_it_does_not_depend_on_the_extractor(memory, clock, extractor):
-    held_back(memory)
-    tell(memory, "Anna owns a tiger.", session="talk")
-    clock.advance(minutes=2)
-    tell(memory, "The user was joking.", turn="Just kidding!", session="talk")
-    assert texts(memory) == []
-
-
-# row: A26
 def test_what_a_joke_had_replaced_is_true_again(memory, say):
     say("I live in Leeds.")
     say("I moved to Paris.")
@@ -163,17 +153,6 @@ def test_a_wish_to_forget_is_carried_out_on_what_it_names(memory, say):
     assert (row["memory"], row["reason"], row["by"]) == (asked, ASKED, "rule")
     memory.call("update", {"id": asked, "status": "active"})
     assert "The user's therapist is Dr. Vos." in texts(memory)
-
-
-# row: A26
-def test_an_old_address_may_be_forgotten_without_the_new_one(memory, say, clock):
-    say("I live in Leeds.", session="one")
-    clock.advance(days=9)
-    say("I moved to Porto.", session="two")
-    clock.advance(days=1)
-    say("Please forget my old address.", session="three")
-    assert statuses(memory)["The user lives in Leeds."] == "forgotten"
-    assert any("Porto" in text for text in texts(memory))
 
 
 # row: A26
@@ -333,7 +312,6 @@ def test_of_two_jokes_in_the_turn_of_the_retraction_one_is_asked_about(memory, s
     "words",
     [
         ("I own a tiger.", "I work as a spy.", "Just kidding!"),
-        ("I work as a spy. Spies work at night.", "Just kidding!"),
         ("Do you like jazz? I work as a spy.", "Just kidding!"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Results on a terminal: wrapped, coloured, plain without one; bars; details; completion."""
+"""Results on a terminal: wrapped, coloured, plain without one; bars; details."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 
 from engram.errors import NotFoundError
-from engram.serve import completion, terminal
+from engram.serve import terminal
 from engram.serve.commands import run
 from engram.serve.commands.vault import stats
 from engram.serve.output import shown
@@ -218,21 +217,3 @@ def test_a_mistyped_id_is_answered_with_the_ids_that_are_near(memory, told):
     with pytest.raises(NotFoundError) as fault:
         memory.call("show", {"id": wrong})
     assert f"Did you mean {told}" in fault.value.fix
-
-
-def test_arguments_with_few_values_are_completed():
-    context = click.Context(click.Command("recall"))
-
-    def values(operation, name, begun=""):
-        return [
-            one.value for one in completion.of(operation, name)(context, None, begun)
-        ]
-
-    assert values("recall", "preset", "b") == ["balanced", "belief"]
-    assert "archived" in values("list", "status")
-    assert values("settle", "stage") == ["fulfilled", "expired", "open"]
-    assert "habit" in values("todos", "stage")
-    assert [one.value for one in completion.keys(context, None, "recall.")] == [
-        "recall.k", "recall.budget", "recall.milliseconds",
-    ]  # fmt: skip
-    assert completion.of("recall", "query") is None

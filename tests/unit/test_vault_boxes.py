@@ -38,7 +38,7 @@ STEMS = ["fact-anna-lives-in-porto-12345678", "plan-visit-anna-87654321"]
 def test_a_box_note_reads_well():
     """Who reads it sees what it is about, when that was, and what was learned."""
     assert forms.box_path(forms.box_name(BOX, ZONE)) == f"boxes/{NAME}.md"
-    assert forms.box_note(BOX, STEMS, TRACE, ZONE).decode() == (
+    assert forms.box_note(b"", BOX, STEMS, TRACE, ZONE).decode() == (
         "---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\nkind: box\nsession: coffee plans\n"
         "opened: 2026-11-20T21:14:00\nsealed: 2026-11-20T22:10:00\nend_reason: time_gap\n"
         'topics:\n  - porto\n  - anna müller\ntrace: "[[porto-1a2b3c4d]]"\n---\n'
@@ -55,7 +55,7 @@ def test_a_trace_note_lists_its_boxes_with_their_dates():
     about it.
     """
     assert forms.trace_path(TRACE) == "traces/porto-1a2b3c4d.md"
-    assert forms.trace_note(TRACE, ZONE, POLICY).decode() == (
+    assert forms.trace_note(b"", TRACE, ZONE, POLICY).decode() == (
         "---\nid: trace-1a2b3c4d\nkind: trace\ntopics:\n  - porto\n  - anna müller\nseen: 2026-11-20T22:10:00\n---\n"
         "# Porto\n\n%% engram:begin boxes %%\n- [[box-porto-anna-müller-c5d9e1fx]], 2026-11-20\n%% engram:end boxes %%\n"
     )
@@ -64,7 +64,7 @@ def test_a_trace_note_lists_its_boxes_with_their_dates():
 # row: C31
 def test_a_box_note_is_read_back():
     """All but the ids of its memories, for which their files stand."""
-    raw = forms.box_note(BOX, STEMS, TRACE, ZONE)
+    raw = forms.box_note(b"", BOX, STEMS, TRACE, ZONE)
     read = forms.box_from(frontmatter.read(raw), f"boxes/{NAME}.md", ZONE)
     assert read.box == replace(BOX, memories=(), last=BOX.sealed)
     assert (read.name, read.trace, read.links) == (
@@ -88,7 +88,7 @@ def test_what_a_person_writes_around_the_lists_keeps_every_byte(sign):
     """Above, below, in the front matter, with line ends of both kinds; the list itself
     is ours.
     """
-    raw = forms.box_note(BOX, STEMS[:1], TRACE, ZONE).replace(b"\n", sign.encode())
+    raw = forms.box_note(b"", BOX, STEMS[:1], TRACE, ZONE).replace(b"\n", sign.encode())
     raw = (
         raw.replace(b"# Porto", b"mine\r\nmine\n\n# Porto").replace(
             b"kind:", b"mood: good # yes\nkind:"
@@ -96,20 +96,20 @@ def test_what_a_person_writes_around_the_lists_keeps_every_byte(sign):
         + b"last\r"
     )
     other = replace(TRACE, id="trace-ffffffff")
-    new = forms.updated_box_note(raw, BOX, STEMS, other)
+    new = forms.box_note(raw, BOX, STEMS, other, ZONE)
     line = f"- [[{STEMS[0]}]]{sign}"
     assert new == raw.replace(
         line.encode(), f"{line}- [[{STEMS[1]}]]{sign}".encode()
     ).replace(b"1a2b3c4d", b"ffffffff")
-    assert forms.updated_box_note(new, BOX, STEMS, other) == new
+    assert forms.box_note(new, BOX, STEMS, other, ZONE) == new
     raw = (
-        forms.trace_note(TRACE, ZONE, POLICY).replace(b"\n", sign.encode())
+        forms.trace_note(b"", TRACE, ZONE, POLICY).replace(b"\n", sign.encode())
         + b"my words\n\r\n"
     )
     grown = boxes.add_to_trace(
         TRACE, TRACE.id, "2026-11-21/box-sea-1", replace(BOX, topics=("sea",))
     )
-    new = forms.updated_trace_note(raw, grown, ZONE, POLICY).decode()
+    new = forms.trace_note(raw, grown, ZONE, POLICY).decode()
     assert new.endswith(
         f"- [[box-sea-1]], 2026-11-21{sign}%% engram:end boxes %%{sign}my words\n\r\n"
     )
@@ -119,13 +119,13 @@ def test_what_a_person_writes_around_the_lists_keeps_every_byte(sign):
 # row: X3
 def test_a_note_that_is_not_ours_is_not_written():
     """Another id, or front matter that cannot be read."""
-    raw = forms.box_note(BOX, STEMS, TRACE, ZONE)
+    raw = forms.box_note(b"", BOX, STEMS, TRACE, ZONE)
     for other in (
         raw.replace(BOX.id.encode(), b"another"),
         raw.replace(b"kind:", b"kind: ["),
     ):
         with pytest.raises(ConflictError):
-            forms.updated_box_note(other, BOX, STEMS, TRACE)
+            forms.box_note(other, BOX, STEMS, TRACE, ZONE)
 
 
 # row: C31
@@ -137,8 +137,8 @@ def test_words_of_a_conversation_are_shown_and_never_run():
         "trace-1a2b3c4d", bad, START, ((forms.box_name(box, ZONE), box.topics),)
     )
     for raw in (
-        forms.box_note(box, STEMS, trace, ZONE),
-        forms.trace_note(trace, ZONE, POLICY),
+        forms.box_note(b"", box, STEMS, trace, ZONE),
+        forms.trace_note(b"", trace, ZONE, POLICY),
     ):
         read = frontmatter.read(raw)
         assert not read.problems
@@ -147,7 +147,9 @@ def test_words_of_a_conversation_are_shown_and_never_run():
         assert "<%" not in read.body
         assert "[[y" not in read.body
     assert forms.box_from(
-        frontmatter.read(forms.box_note(box, STEMS, trace, ZONE)), "boxes/x.md", ZONE
+        frontmatter.read(forms.box_note(b"", box, STEMS, trace, ZONE)),
+        "boxes/x.md",
+        ZONE,
     ).links == tuple(STEMS)
 
 

@@ -480,11 +480,11 @@ def test_a_conflict_is_asked_about_when_the_disk_takes_the_note_again(
         note.read_text()
     )
 
-    def full(_):
+    def full(*_):
         raise StorageError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(held.vault, "apply", full)
+        patch.setattr(held.vault, "create", full)
         with pytest.raises(StorageError):
             held.files.rescan(None)
     held.files.rescan(None)

@@ -54,8 +54,7 @@ _SECTIONS: Mapping[str, str] = {
     "planted": "instructions",
     "equal_statements": "leads first second third subjects",
     "topics": """
-        weak user user_nouns others not_names negations negation_signs function_words
-        function_signs frame_signs user_signs other_signs question_endings
+        weak user user_nouns others not_names negations
     """,
     "topics.frames": "*",
     "similarity": """
@@ -79,10 +78,7 @@ _SECTIONS: Mapping[str, str] = {
     "wishes": "prefix stated asked passing",
     "privacy": "joins cues before asks announces filler",
     "entity_names": "animal_called animal_is animal_own event",
-    "retraction": """
-        cue but before after filler untrue ending unsaid just_said forget polite old
-        object_end generic goes_on
-    """,
+    "retraction": "cue around please ask joke untrue that forget",
     "corrections": """
         lead particle tail value no_subject copula after said bare renamed naming
     """,

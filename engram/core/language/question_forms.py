@@ -50,7 +50,7 @@ def states_nothing(text: str) -> bool:
 
 def _states_nothing(sentence: str) -> bool:
     wishes = withdrawals(sentence)
-    forgets = any(wish.kind == "forget" and not wish.known for wish in wishes)
+    forgets = any(not wish.untrue and not wish.unsure for wish in wishes)
     return forgets or is_question(sentence) or is_courtesy(sentence)
 
 

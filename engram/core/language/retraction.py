@@ -1,341 +1,80 @@
-"""Retractions in a turn, and wishes to forget something (rows A26, X8; law 11).
+"""Requests in a turn to take a statement back or to forget it (rows A26, X8; law 11).
 
-A closed table by language, in section `[retraction]` of the language files. A part of a
-sentence has to consist entirely of such words, so "I'm joking with Tom", "don't forget
-the milk" and "are you kidding?" retract nothing. Words of other authors, and questions
-without a wish, are ignored.
+Section `[retraction]` of the language files lists a few request forms. A form has to
+match a whole part of a sentence without the words around it, so "I'm joking with Tom",
+"don't forget the milk" and "are you kidding?" are none.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from engram.core.language import languages
+from engram.core.language.keep_requests import words_to_keep
 from engram.core.language.sentences import MASK, plain, sentences
 from engram.core.language.signals import compiled
 from engram.core.language.topics import (
     content,
     is_about_user,
     is_attribute,
-    is_denied,
     is_question,
     tokens,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 _KEY = "retraction"
-_SPLIT = re.compile(
-    r"[,;:()—–。、，；：！!?？…\n]+|\.{2,}|\.(?=\s*$)|\s-+\s"
-    rf"|\s(?:{languages.any_pattern(_KEY, 'but')})\s",
-    re.IGNORECASE,
-)
-_NOISE = re.compile(r"[^\w\s'&/]+|_+")
-_BLANKS = re.compile(r"\s+")
+_SPLIT = re.compile(r"[,;:()—–。、，；：！!?？…\n]+|\.{2,}|\.(?=\s*$)|\s-+\s")
+_NOISE = re.compile(r"[^\w\s'&/]+|_+|\s+")
+_CODE = re.compile(r"[\w.+@-]*[\d@][\w.+@-]*\w|\d")
 _MOST_CHARS = 2000
 _MOST_OBJECT_WORDS = 16
-
-Kind = Literal["untrue", "unsaid", "forget"]
 
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """A part of a turn that retracts a statement.
+    """A request in the sentence `start` to `end` of a turn.
 
-    `start` and `end` are the span of its sentence in the turn. The retraction begins at
-    `cut`; the words before it in the sentence are retracted too. The words from `after`
-    on are asserted: "Just kidding, I love it". `named` are the words for the retracted
-    statement; '' refers to the preceding one. `old` is true if only former states are
-    meant, `known` if the words are a wish only if they name something known ("forget
-    Ralph", but not "forget the gym"), `whole` if the rest of the turn is meant as well, `bare` if the sentence has
-    no other words.
+    `named` are the words for the statement; '' refers to the preceding one. The request
+    begins at `cut`; the words before it in the sentence are withdrawn too, and those
+    from `after` on are asserted ("Just kidding, I love it"). `untrue` marks a joke or a
+    lie. If `unsure`, the words are a request only if they name something known ("forget
+    Ralph", but not "forget the gym").
     """
 
-    kind: Kind
     start: int
     end: int
     cut: int
+    after: int
+    language: str
     named: str = ""
-    old: bool = False
-    whole: bool = False
-    language: str = "en"
-    bare: bool = True
-    after: int = 0
-    known: bool = False
+    untrue: bool = False
+    unsure: bool = False
 
 
 def withdrawals(text: str) -> tuple[Withdrawal, ...]:
-    """Return the retractions in a turn, in order.
+    """Return the requests in a turn, in order.
 
-    >>> [one.kind for one in withdrawals("I own a tiger. Just kidding!")]
-    ['untrue']
+    >>> [one.untrue for one in withdrawals("I own a tiger. Just kidding!")]
+    [True]
     >>> withdrawals("Forget what I told you about my trip to Rome.")[0].named
     'my trip to Rome'
     >>> withdrawals("Forget it. Are you kidding?")
     ()
     """
-    if len(text) > _MOST_CHARS or not _tables_for(text):
+    if len(text) > _MOST_CHARS or not _forms_for(text):
         return ()
     masked = plain(text)
     found = (_of_sentence(masked, *place) for place in sentences(masked))
     return tuple(withdrawal for withdrawal in found if withdrawal)
 
 
-def _tables_for(text: str) -> list[_Table]:
-    """Return the tables of the languages with a cue in the text, in linear time."""
-    found = compiled(_cues()).Match(text.encode("utf-8", "replace")) or ()
-    return [_tables()[place] for place in sorted(found)]
-
-
-def _of_sentence(text: str, start: int, end: int) -> Withdrawal | None:
-    sentence = text[start:end]
-    if MASK in sentence:
-        return None
-    asks = is_question(sentence)
-    for table in _tables_for(sentence):
-        if found := table.wish(sentence, asks=asks):
-            return replace(found, start=start, end=end, cut=start, after=end)
-        if not asks and (found_at := table.retraction(sentence)):
-            kind, cut, after, bare = found_at
-            return Withdrawal(
-                kind,
-                start,
-                end,
-                start + cut,
-                language=table.code,
-                bare=bare,
-                after=start + after,
-            )
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """The patterns of one language; each has to match a whole part of a sentence."""
-
-    code: str
-    untrue: re.Pattern[str]
-    ending: re.Pattern[str]
-    unsaid: re.Pattern[str]
-    filler: re.Pattern[str]
-    before: re.Pattern[str]
-    forget: re.Pattern[str]
-    just_said: re.Pattern[str]
-    polite: re.Pattern[str]
-    old: re.Pattern[str]
-    object_end: re.Pattern[str]
-    generic: re.Pattern[str]
-
-    def retraction(self, sentence: str) -> tuple[Kind, int, int, bool] | None:
-        """Return the retracting part of a sentence as kind, start, next start and flag.
-
-        The flag is true if the sentence has no other words. Next to other statements a
-        part counts only if it has no other meaning.
-        """
-        parts = list(_parts(sentence))
-        whole = _normal(" ".join(words for _, words in parts))
-        if kind := self._kind(whole, alone=True):
-            return kind, 0, len(sentence), True
-        others = [
-            words
-            for _, words in parts
-            if not self.filler.fullmatch(words) and not self.before.fullmatch(words)
-        ]
-        ends = [place for place, _ in parts[1:]] + [len(sentence)]
-        for (place, words), end in zip(parts, ends, strict=True):
-            alone = others[:1] == [words] or all(
-                statement == words or is_denied(statement) for statement in others
-            )
-            if kind := self._kind(words, alone=alone):
-                return kind, place, end, others == [words]
-        return None
-
-    def _kind(self, words: str, *, alone: bool) -> Kind | None:
-        if self.ending.fullmatch(words) or (alone and self.untrue.fullmatch(words)):
-            return "untrue"
-        return "unsaid" if self.unsaid.fullmatch(words) else None
-
-    def wish(self, sentence: str, *, asks: bool) -> Withdrawal | None:
-        """Return the wish to forget in a sentence, without its place."""
-        for words in _runs([words for _, words in _parts(sentence)]):
-            polite = self.polite.match(words)
-            bare = words[polite.end() :] if polite else words
-            if asks and not polite:
-                continue
-            if match := self.just_said.fullmatch(bare):
-                whole = bool(match.groupdict().get("this"))
-                return Withdrawal("forget", 0, 0, 0, whole=whole, language=self.code)
-            match = self.forget.fullmatch(bare)
-            if not match:
-                continue
-            for key, named in match.groupdict().items():
-                if named and (polite or not key.startswith("polite")):
-                    return self._object(named, known=key == "known")
-        return None
-
-    def _object(self, named: str, *, known: bool) -> Withdrawal | None:
-        named = self.object_end.split(named)[0].strip()
-        is_old = bool(self.old.search(named))
-        if is_old:
-            named = _BLANKS.sub(" ", self.old.sub(" ", named)).strip()
-        bare = _BLANKS.sub(" ", self.generic.sub(" ", named)).strip()
-        if (
-            not bare
-            or len(bare.split()) > _MOST_OBJECT_WORDS
-            or not content(bare, self.code)
-        ):
-            return None
-        return Withdrawal(
-            "forget", 0, 0, 0, bare, is_old, language=self.code, known=known
-        )
-
-
-def _parts(sentence: str) -> Iterator[tuple[int, str]]:
-    """Yield the parts of a sentence: their position, and their words without signs."""
-    start = 0
-    for match in _SPLIT.finditer(sentence):
-        if words := _normal(sentence[start : match.start()]):
-            yield start, words
-        start = match.end()
-    if words := _normal(sentence[start:]):
-        yield start, words
-
-
-def _runs(parts: Sequence[str]) -> Iterator[str]:
-    """Yield neighbouring parts joined, the shortest first: "vergiss, was ich …"."""
-    for length in range(1, len(parts) + 1):
-        for first in range(len(parts) - length + 1):
-            yield " ".join(parts[first : first + length])
-
-
-def _normal(words: str) -> str:
-    return _BLANKS.sub(" ", _NOISE.sub(" ", words)).strip()
-
-
-_NEVER = re.compile(r"(?!)")
-
-
-@cache
-def _cues() -> tuple[str, ...]:
-    """Return one pattern of cues for each language; a text without cues is skipped."""
-    return tuple(map(languages.pattern, languages.texts(_KEY, "cue").values()))
-
-
-@cache
-def _tables() -> tuple[_Table, ...]:
-    """Return the tables of all languages, in the order of their cues."""
-    return tuple(map(_table, languages.texts(_KEY, "cue")))
-
-
-def _table(code: str) -> _Table:
-    texts = {
-        key: languages.pattern(languages.texts(_KEY, key)[code])
-        for key in languages.keys(_KEY)
-        if code in languages.texts(_KEY, key)
-    }
-    space = "" if code in languages.unspaced() else " "
-    around = (
-        f"(?:(?:{texts['before']}){space})*" if "before" in texts else "",
-        f"(?:{space}(?:{texts['after']}))*" if "after" in texts else "",
-    )
-
-    def framed(key: str) -> re.Pattern[str]:
-        if key not in texts:
-            return _NEVER
-        whole = f"{around[0]}(?:{texts[key]}){around[1]}"
-        return re.compile(whole, re.IGNORECASE)
-
-    def bare(key: str) -> re.Pattern[str]:
-        return re.compile(texts[key], re.IGNORECASE) if key in texts else _NEVER
-
-    return _Table(
-        code,
-        untrue=framed("untrue"),
-        ending=framed("ending"),
-        unsaid=framed("unsaid"),
-        filler=bare("filler"),
-        before=bare("before"),
-        forget=bare("forget"),
-        just_said=framed("just_said"),
-        polite=bare("polite"),
-        old=bare("old"),
-        object_end=bare("object_end"),
-        generic=bare("generic"),
-    )
-
-
-# -- reach -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SpokenSentence:
-    """A sentence of a user's turn; `turn` is the key of the turn."""
-
-    turn: str
-    text: str
-
-
-def reach(sentences_before: Sequence[SpokenSentence]) -> tuple[SpokenSentence, ...]:
-    """Return the sentences that a later retraction concerns, the last one first.
-
-    They are the last statement and the preceding ones on the same subject: two
-    sentences share a word, or the later one begins with a pronoun. A turn about another
-    subject ends the sequence, and so does a question about something else.
-    """
-    found: list[SpokenSentence] = []
-    for earlier in reversed(sentences_before):
-        if (
-            withdrawals(earlier.text)
-            or not content(earlier.text)
-            or _is_filler(earlier.text)
-        ):
-            continue
-        if is_question(earlier.text):
-            if not found and len(content(earlier.text)) > 1:
-                break
-            continue
-        if found and not _continues_subject(found[-1].text, earlier.text):
-            break
-        found.append(earlier)
-    return tuple(found)
-
-
-def is_statement(text: str) -> bool:
-    """Return whether a sentence is a statement that can be retracted."""
-    says_nothing = withdrawals(text) or not content(text) or _is_filler(text)
-    return not says_nothing and not is_question(text)
-
-
-def _is_filler(text: str) -> bool:
-    """Return whether a sentence has no content, like "haha, sorry"."""
-    words = _normal(text)
-    return any(table.filler.fullmatch(words) for table in _tables())
-
-
-def _continues_subject(later: str, earlier: str) -> bool:
-    """Return whether a sentence has the same subject as the preceding one."""
-    if _pronoun().match(later.strip().casefold()):
-        return True
-    return bool((content(later) & content(earlier)) - _words_for_likes())
-
-
-@cache
-def _pronoun() -> re.Pattern[str]:
-    return re.compile(f"(?:{languages.any_pattern(_KEY, 'goes_on')})")
-
-
-@cache
-def _words_for_likes() -> frozenset[str]:
-    """Return words for likes; two statements with one may have different subjects."""
-    return content(" ".join(languages.all_words("similarity", "liking")))
-
-
 def names(wish: Withdrawal, text: str) -> bool:
-    """Return whether a statement contains the words that a wish names.
+    """Return whether a statement contains the words that a request names.
 
     It must contain all of them; two thirds of the pairs of signs in scripts without
     blanks.
@@ -349,23 +88,139 @@ def names(wish: Withdrawal, text: str) -> bool:
     return bool(named_words) and shared == named_words
 
 
-_CODE = re.compile(r"[\w.+@-]*[\d@][\w.+@-]*\w|\d")
-
-
 def codes(text: str) -> frozenset[str]:
     """Return the numbers, codes and addresses in a text, which count as a whole."""
     return frozenset(_CODE.findall(text.casefold()))
 
 
 def named_codes(wish: Withdrawal, sentence: str) -> frozenset[str]:
-    """Return the codes in the sentence of a wish that are part of its object."""
+    """Return the codes in the sentence of a request that are part of its object."""
     named = set(wish.named.casefold().split())
     return frozenset(
         code for code in codes(sentence) if named.issuperset(_normal(code).split())
     )
 
 
-def is_past(wish: Withdrawal, text: str) -> bool:
-    """Return whether a statement is about the past itself: "my old address was …"."""
-    table = next(table for table in _tables() if table.code == wish.language)
-    return table.old.search(text) is not None
+def _of_sentence(text: str, start: int, end: int) -> Withdrawal | None:
+    sentence = text[start:end]
+    if MASK in sentence or words_to_keep(sentence):
+        return None
+    asks = is_question(sentence)
+    parts = [*_parts(sentence), (0, len(sentence), _normal(sentence))]
+    for forms in _forms_for(sentence):
+        for number, (first, last, words) in enumerate(parts, 1):
+            bare, is_polite = forms.bare(words)
+            if not bare or (asks and not is_polite):
+                continue
+            is_whole = number == len(parts)
+            cut, after = start + first, start + last
+            if untrue := forms.is_untrue(bare, alone=is_whole):
+                return Withdrawal(start, end, cut, after, forms.code, untrue=untrue)
+            if forms.that.fullmatch(bare):
+                return Withdrawal(start, end, cut, after, forms.code)
+            if sentence[first:last].rstrip().endswith((":", "：")):
+                continue  # "Forget that my code: 7781" names the code
+            if found := forms.object(bare, is_polite=is_polite):
+                named, unsure = found
+                after = start if unsure else end
+                return Withdrawal(
+                    start, end, start, after, forms.code, named, unsure=unsure
+                )
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """The request forms of one language.
+
+    `forget` has a hole for the object; its group is `sure`, `polite` (a request only
+    with "please" or "can you") or `known` (without them only if the object is known).
+    """
+
+    code: str
+    around: re.Pattern[str]
+    please: re.Pattern[str]
+    joke: re.Pattern[str]
+    untrue: re.Pattern[str]
+    that: re.Pattern[str]
+    forget: tuple[re.Pattern[str], ...]
+
+    def bare(self, words: str) -> tuple[str, bool]:
+        """Return words without those around a request, and whether these are polite."""
+        bare, number = self.please.subn(" ", self.around.sub("", _normal(words)))
+        return self.around.sub("", _normal(bare)), bool(number)
+
+    def is_untrue(self, words: str, *, alone: bool) -> bool:
+        """Return whether words say that a statement was a joke or a lie."""
+        said = self.joke.fullmatch(words) or (alone and self.untrue.fullmatch(words))
+        return bool(said)
+
+    def object(self, words: str, *, is_polite: bool) -> tuple[str, bool] | None:
+        """Return the object of a request to forget, and whether it must be known."""
+        for form in self.forget:
+            match = form.fullmatch(words)
+            if not match or (match.lastgroup == "polite" and not is_polite):
+                continue
+            named = match[match.lastgroup or 0]
+            if content(named, self.code) and len(named.split()) <= _MOST_OBJECT_WORDS:
+                return named, match.lastgroup == "known" and not is_polite
+        return None
+
+
+def _parts(sentence: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the parts of a sentence: start, start of the next one, words."""
+    start = 0
+    for match in _SPLIT.finditer(sentence):
+        yield start, match.end(), _normal(sentence[start : match.start()])
+        start = match.end()
+    yield start, len(sentence), _normal(sentence[start:])
+
+
+def _normal(words: str) -> str:
+    return _NOISE.sub(" ", words).strip()
+
+
+def _forms_for(text: str) -> list[_Forms]:
+    """Return the forms of the languages with a cue in the text, in linear time."""
+    found = compiled(_cues()).Match(text.encode("utf-8", "replace")) or ()
+    return [_forms()[place] for place in sorted(found)]
+
+
+@cache
+def _cues() -> tuple[str, ...]:
+    """Return one pattern of cues for each language; a text without cues is skipped."""
+    return tuple(languages.texts(_KEY, "cue").values())
+
+
+@cache
+def _forms() -> tuple[_Forms, ...]:
+    """Return the forms of all languages, in the order of their cues."""
+    return tuple(map(_of_language, languages.section(_KEY)))
+
+
+_HOLES = {"<X>": "(?P<sure>.+?)", "<P>": "(?P<polite>.+?)", "<N>": "(?P<known>.+?)"}
+
+
+def _of_language(code: str) -> _Forms:
+    listed = languages.section(_KEY)[code]
+    space = "" if code in languages.unspaced() else " "
+    edge = "" if code in languages.unspaced() else r"\b"
+
+    def any_of(key: str) -> str:
+        return "|".join(languages.entries(listed[key])) if key in listed else "(?!)"
+
+    def form(text: str) -> re.Pattern[str]:
+        for hole, group in _HOLES.items():
+            text = text.replace(hole, group)
+        return re.compile(text, re.IGNORECASE)
+
+    around = f"(?:{any_of('around')})"
+    return _Forms(
+        code,
+        around=form(f"^(?:{around}(?:{space}|$))+|(?:(?:{space}|^){around})+$"),
+        please=form(f"{edge}(?:{any_of('please')}){edge}|^(?:{any_of('ask')}){edge}"),
+        joke=form(any_of("joke")),
+        untrue=form(any_of("untrue")),
+        that=form(any_of("that")),
+        forget=tuple(map(form, languages.entries(listed["forget"]))),
+    )

@@ -68,7 +68,10 @@ PREFIXED: tuple[tuple[str, str, bool], ...] = (
     ),
     (
         "azure key",
-        r"[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}",
+        (
+            r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"
+            r"|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{20,}"
+        ),
         False,
     ),
     (
@@ -130,7 +133,13 @@ PREFIXED: tuple[tuple[str, str, bool], ...] = (
     (
         "token",
         (
-            r"hvs\.[A-Za-z0-9_-]{24,}|lin_api_[A-Za-z0-9]{30,}|ntn_[A-Za-z0-9]{30,}"
+            r"hv[sb]\.[A-Za-z0-9_-]{24,}|A3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3,4}[A-Z0-9]{5}|p8e-[A-Za-z0-9]{32}"
+            r"|cmVmd[A-Za-z0-9]{59}|4b1d[A-Za-z0-9]{38}|dnkey-[a-z0-9=_-]{26}-[a-z0-9=_-]{52}|FLWSECK_TEST-[a-h0-9]{12,}"
+            r"|fio-u-[A-Za-z0-9=_-]{64}|GR1348941[A-Za-z0-9_-]{20}|eyJrIjoi[A-Za-z0-9+/=]{60,}|API-[A-Z0-9]{26}"
+            r"|(?:pat|sat)\.[A-Za-z0-9_-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}|ico-[A-Za-z0-9]{32}|sha256~[A-Za-z0-9_-]{43}"
+            r"|(?:live|test)_(?:pub_)?[0-9a-f]{31,}|pnu_[A-Za-z0-9]{36}|rdme_[a-z0-9]{70}|tk-us-[A-Za-z0-9_-]{48}"
+            r"|sm_aat_[A-Za-z0-9]{16}|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk|pubkey-[0-9a-f]{32}"
+            r"|lin_api_[A-Za-z0-9]{30,}|ntn_[A-Za-z0-9]{30,}"
             r"|secret_[A-Za-z0-9]{43}|AGE-SECRET-KEY-1[0-9A-Z]{58}|figd_[A-Za-z0-9_-]{35,}"
             r"|pat[A-Za-z0-9]{14}\.[0-9a-f]{64}|PMAK-[0-9a-f]{24}-[0-9a-f]{34}|CFPAT-[A-Za-z0-9_-]{40,}"
             r"|EAA[A-Za-z0-9]{80,}|AAAAAAAAA[A-Za-z0-9%]{80,}|sl\.[A-Za-z0-9_-]{100,}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from itertools import dropwhile, pairwise
+from itertools import pairwise
 from math import log2
 from typing import TYPE_CHECKING, Any
 
@@ -28,37 +28,40 @@ DOOR_CODE = "door code"
 """The class of codes of doors and gates, which a person may ask to remember."""
 
 
-# --- checks: the secret part of a match -----------------------------------------------
+# --- what a value is -------------------------------------------------------------------
 
-# Bits per character. Ordinary words reach this value too, so a digit, or length and
-# both cases, are required as well.
-_ENTROPY = 2.8
-_ENTROPY_WITHOUT_DIGIT = 3.8
-_CHARS = 10
-_CHARS_WITHOUT_DIGIT = 20
-_SWITCHES = 3
 _SHORTEST_PASSWORD = 3
 _SHORTEST_NUMBER = 4
+_SHORTEST_MIXED = 6
+_NUMBER_OF_NETWORK = 8
+_ENTROPY = 2.8
+"""Bits per character of a random value; ordinary words reach it too."""
+_ENTROPY_OF_KEY = 3.8
+_SWITCHES = 3
+_QUOTES = "\"'“”«»„`"
 
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’/._][^\W\d_]+)*")
 _NAME = re.compile(r"pass|pwd|secret|token|contrase|kennwort|senha", re.IGNORECASE)
-_MASK = re.compile(
+_NO_VALUE = re.compile(
+    # a mask or the place of a value
     r"[*•xX.…_#?-]+|\[[A-Za-z _-]+\]?|\{\{.*|\{\w*\}|\$[{(].*|\$[A-Za-z_]+|%[sd]|%\(.*|%[A-Za-z_]+%|--?[A-Za-z][\w-]*"
-)
-_CODE = re.compile(
-    r"[a-z_]\w*(?:[(\[]|\(.*\)|\[.*\])[;:,]*|[a-z_]\w*(?:\.[a-z_]\w*)+[(\[].*"
-    r"|(?:os|self|this|process|config|settings|request|req|env|args|form|secrets)\..*",
+    # code
+    r"|[a-z_]\w*(?:[(\[]|\(.*\)|\[.*\])[;:,]*|[a-z_]\w*(?:\.[a-z_]\w*)+[(\[].*"
+    r"|(?:os|self|this|process|config|settings|request|req|env|args|form|secrets)\..*"
+    # a measure, a path, a date or a version, an algorithm
+    r"|\d+[-‐ ]?(?:char|zeichen|caract|carat|tekens|digit|day|tage|jour|d[ií]as|bit|letter|min|h$|x$).*"
+    r"|(?:~|\.{1,2})?/[^/]*/.*|\d{4}[-/.]\d\d[-/.]\d\d.*|v?\d+(?:\.\d+)+"
+    r"|(?:sha|md|base|aes|rsa|utf|oauth|bcrypt|argon|scrypt|pbkdf|wpa|ipv|ascii)[-_]?\d+\w*",
     re.IGNORECASE,
 )
-_MEASURE = re.compile(
-    r"\d+[-‐ ]?(?:char|zeichen|caract|carat|tekens|digit|day|tage|jour|d[ií]as|bit|letter|min|h$|x$).*",
+_NO_WORD_OF_ONES_OWN = re.compile(
+    # an ordinal number, an address, a UUID
+    r"\d{1,4}(?:st|nd|rd|th|er|ème|e|º|ª|[-‐][a-zà-ÿ]+|[a-z]{1,2})|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:https?|ftp)://.*"
+    r"|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",
     re.IGNORECASE,
 )
-_PATH = re.compile(r"(?:~|\.{1,2})?/[^/]*/.*")
-_DATE = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d.*|v?\d+(?:\.\d+)+")
 _QUERY = re.compile(r"&\w+=")
 _CLAUSE_END = re.compile(r"[\"'”’*_`]*(?:[.,;!?)&。，]|\s*(?:$|\n))")
-_QUOTES = "\"'“”«»„`"
 
 # Words that may occur in the place of a password, in the languages of the table.
 _ORDINARY = """
@@ -86,14 +89,19 @@ _ORDINARY = """
 _NO_PASSWORD = frozenset(_ORDINARY.split())
 
 
+def _start(found: Any) -> int:
+    """Return the start of the value of a match."""
+    return int(found.start(found.re.groupindex["value"]))
+
+
 def _whole(found: Any) -> Iterator[tuple[int, int]]:
-    """Yield the last group, or the whole match if there is none."""
-    yield found.span(found.re.groups)
+    """Yield the value of a match, else its last group, else all of it."""
+    yield found.span(found.re.groupindex.get("value", found.re.groups))
 
 
 def _url_password(found: Any) -> Iterator[tuple[int, int]]:
     """Yield the password of a URL, unless it is a mask."""
-    if not _MASK.fullmatch(found[1]):
+    if not _NO_VALUE.fullmatch(found[1]):
         yield found.span(1)
 
 
@@ -110,197 +118,50 @@ def _mixed_key(found: Any) -> Iterator[tuple[int, int]]:
         yield from _whole_key(found)
 
 
+def _named_prefix(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield a key with a known prefix, if the rest is random letters and digits."""
+    value = found["value"]
+    if (
+        value.lower() != value != value.upper()
+        and _is_mixed(value)
+        and _is_random(value, 2 * _SWITCHES, _ENTROPY_OF_KEY)
+    ):
+        yield found.span(1)
+
+
 def _random(found: Any) -> Iterator[tuple[int, int]]:
-    """Yield the value if it looks random; dates, versions, paths and addresses do not.
+    """Yield the value if it looks random.
 
     It must mix letters with digits, or be long and of both cases. Without a `:` or `=`
     in front, it must also change often between small letters, capitals and digits,
     which `oauth-2-login` does not.
     """
     value = found["value"].rstrip(".")
-    if any(pattern.fullmatch(value) for pattern in (_DATE, _CODE, _PATH)) or not value:
-        return
-    digit, small, capital = (
-        any(map(kind, value)) for kind in (str.isdigit, str.islower, str.isupper)
-    )
-    least, bits = (
-        (_CHARS, _ENTROPY) if digit else (_CHARS_WITHOUT_DIGIT, _ENTROPY_WITHOUT_DIGIT)
-    )
-    mixed = (small or capital) if digit else (small and capital)
-    strong = bool(re.search(r"[:=：＝]", found[0][: -len(found["value"])]))
+    is_signed = bool(re.search(r"[:=：＝]", found[0][: -len(found["value"])]))
+    is_long = len(value) >= _LONG and value.lower() != value != value.upper()
+    bits = _ENTROPY if any(map(str.isdigit, value)) else _ENTROPY_OF_KEY
     if (
-        mixed
-        and len(value) >= least
-        and _bits(value) >= bits
-        and (strong or _switches(value) >= _SWITCHES)
+        value
+        and (_is_mixed(value) or is_long)
+        and _is_random(value, 0 if is_signed else _SWITCHES, bits)
+        and not _NO_VALUE.fullmatch(value)
     ):
-        start = found.start(found.re.groups)
-        yield start, start + len(value)
+        yield _start(found), _start(found) + len(value)
 
 
-def _switches(value: str) -> int:
-    """Count the neighbours of different kind: digit, small letter, capital."""
-    kinds = [(sign.isdigit(), sign.islower()) for sign in value if sign.isalnum()]
-    return sum(one != other for one, other in pairwise(kinds))
-
-
-def _bits(value: str) -> float:
-    """Return the entropy in bits per character, −Σ p·log₂ p."""
-    return -sum(n / len(value) * log2(n / len(value)) for n in Counter(value).values())
-
-
-def _password(found: Any) -> Iterator[tuple[int, int]]:
-    """Yield the value after a password word, unless it is an ordinary word."""
-    value_text = found["value"]
-    quoted = value_text[0] in _QUOTES
-    value = value_text.strip(_QUOTES) if quoted else value_text.rstrip(".,;)")
-    if query := _QUERY.search(value):
-        value = value[: query.start()]
-    if len(value) < _SHORTEST_PASSWORD or value.endswith(":") or _ordinary(value):
-        return
-    start = found.start(found.re.groups) + value_text.index(value)
-    after = found.string[start + len(value) : start + len(value) + 4]
-    if _plausible(
-        value,
-        after,
-        strong=bool(found["strong"] or quoted),
-        weak=bool(found["weak"] or found["joined"]),
-    ):
-        yield start, start + len(value)
-
-
-def _ordinary(value: str) -> bool:
-    """Return whether `value` is a mask, a measure, code, a path or an ordinary word."""
-    patterns = (_MASK, _MEASURE, _CODE, _PATH, _ALGORITHM)
-    return value.lower().split()[0] in _NO_PASSWORD or any(
-        pattern.fullmatch(value) for pattern in patterns
-    )
-
-
-def _plausible(value: str, after: str, *, strong: bool, weak: bool) -> bool:
-    """Return whether `value` can be a password after its separator.
-
-    After `:` or `=` every value can, except a name of a secret and a capitalised word
-    that continues a sentence. After `is` a value of letters alone can only at the end
-    of a clause: "the password is stored hashed" is prose, "the password is swordfish."
-    is not. After `to` a value of letters alone never can.
-    """
-    letters, last = (
-        _WORD.fullmatch(value) is not None,
-        _CLAUSE_END.match(after) is not None,
-    )
-    if strong:
-        return not letters or not (
-            _NAME.search(value) or (value.istitle() and not last)
-        )
-    if value.isdigit():
-        return len(value) >= _SHORTEST_NUMBER
-    return not letters or (weak and last and value.isascii())
-
-
-# The usual groups of a card number, at the start of a group and with no digit after
-# them.
-_CARD_SHAPE = re.compile(
-    r"(?<![0-9])(?=((?:[2-6][0-9]{13,15}|[2-6][0-9]{3}([ \xa0-])[0-9]{4}\2[0-9]{4}\2[0-9]{4}"
-    r"|3[0-9]{3}([ \xa0-])[0-9]{6}\3[0-9]{4,5})(?![0-9])))"
-)
-_ISSUER = re.compile(
-    r"4[0-9]{15}|5[1-5][0-9]{14}|2(?:22[1-9]|2[3-9][0-9]|[3-6][0-9]{2}|7[01][0-9]|720)[0-9]{12}|3[47][0-9]{13}"
-    r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|6(?:011|5[0-9]{2}|4[4-9][0-9])[0-9]{12}|35(?:2[89]|[3-8][0-9])[0-9]{12}|62[0-9]{14}"
-)
-_DOUBLED = str.maketrans("0123456789", "0246813579")
-
-
-def _card(found: Any) -> Iterator[tuple[int, int]]:
-    """Yield a card number: valid groups, an issuer's prefix and a Luhn check digit."""
-    for shape in _CARD_SHAPE.finditer(found[1]):
-        number = re.sub(r"[^0-9]", "", shape[1])
-        if _ISSUER.fullmatch(number) and _luhn(number):
-            yield found.start(1) + shape.start(1), found.start(1) + shape.end(1)
-
-
-def _luhn(number: str) -> bool:
-    """Return whether the number has a valid Luhn check digit.
-
-    Every second digit is doubled, and the sum of all digits is a multiple of ten.
-    """
-    return sum(map(int, number[-1::-2] + number[-2::-2].translate(_DOUBLED))) % 10 == 0
-
-
-_IBANS = """
-    AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24
-    FI18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20
-    LU20 LV21 LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24
-    SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30
-"""
-_IBAN_LENGTH = {entry[:2]: int(entry[2:]) for entry in _IBANS.split()}
-
-
-def _iban(found: Any) -> Iterator[tuple[int, int]]:
-    """Yield an IBAN: the length of its country, and 1 modulo 97."""
-    start = found.start(1)
-    length = _IBAN_LENGTH[found[1][:2].upper()]
-    window = found.string[start : start + 2 * length]
-    ends = [at for at, sign in enumerate(window, start=1) if sign not in " -"]
-    if len(ends) < length or window[ends[length - 1] :][:1].isalnum():
-        return
-    number = "".join(window[at - 1] for at in ends[:length])
-    if number.isascii() and number.isalnum() and _modulo_97(number) == 1:
-        yield start, start + ends[length - 1]
-
-
-def _modulo_97(number: str) -> int:
-    """Return the IBAN modulo 97.
-
-    Its first four characters are moved to the end, and letters count 10 to 35.
-    """
-    return int("".join(str(int(sign, 36)) for sign in number[4:] + number[:4])) % 97
-
-
-# --- checks of headers, addresses, tables and commands --------------------------------
-
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_ALGORITHM = re.compile(
-    r"(?:sha|md|base|aes|rsa|utf|oauth|bcrypt|argon|scrypt|pbkdf|wpa|ipv|ascii)[-_]?\d+\w*",
-    re.IGNORECASE,
-)
-_ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th|er|ème|e|º|ª|[-‐][a-zà-ÿ]+|[a-z]{1,2})")
-_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:https?|ftp)://.*")
-_SETTING = re.compile(
-    r"(?:NAME|FILE|PATH|DIR|URL|URI|HOST|TYPE|ID|TTL|EXPIRES?|EXPIRY|HEADER|FIELD|COUNT|LIMIT|VERSION|ENDPOINT|PREFIX"
-    r"|LENGTH|SIZE|ALGORITHM|PROVIDER|ARN|PUBLIC)(?:_[A-Z0-9]+)*\s*$"
-)
-_SIGNED = 16
-_SIGNED_BITS = 3.0
-
-
-def _start(found: Any, name: str) -> int:
-    """Return the start of a named group of a match."""
-    return int(found.start(found.re.groupindex[name]))
-
-
-def _span(found: Any, name: str) -> tuple[int, int]:
-    """Return the span of a named group of a match."""
-    start, end = found.span(found.re.groupindex[name])
-    return start, end
+_LONG = 20
 
 
 def _signed(found: Any) -> Iterator[tuple[int, int]]:
     """Yield a value that is long and random; the id of a thing, as a UUID, is not."""
     value = found["value"].rstrip(".")
     if (
-        len(value) >= _SIGNED
-        and any(map(str.isdigit, value))
-        and any(map(str.isalpha, value))
-        and _switches(value) >= _SWITCHES
-        and _bits(value) >= _SIGNED_BITS
+        _is_mixed(value)
+        and _is_random(value, _SWITCHES, _ENTROPY)
         and "://" not in value
-        and not any(
-            pattern.fullmatch(value) for pattern in (_UUID, _CODE, _PATH, _MASK)
-        )
+        and not _is_no_value(value)
     ):
-        start = _start(found, "value")
-        yield start, start + len(value)
+        yield _start(found), _start(found) + len(value)
 
 
 def _setting(found: Any) -> Iterator[tuple[int, int]]:
@@ -309,25 +170,85 @@ def _setting(found: Any) -> Iterator[tuple[int, int]]:
         yield from _random(found)
 
 
-def _named_prefix(found: Any) -> Iterator[tuple[int, int]]:
-    """Yield a key with a known prefix, if the rest is random letters and digits."""
-    value = found["value"]
-    kinds = (str.isdigit, str.islower, str.isupper)
+_SETTING = re.compile(
+    r"(?:NAME|FILE|PATH|DIR|URL|URI|HOST|TYPE|ID|TTL|EXPIRES?|EXPIRY|HEADER|FIELD|COUNT|LIMIT|VERSION|ENDPOINT|PREFIX"
+    r"|LENGTH|SIZE|ALGORITHM|PROVIDER|ARN|PUBLIC)(?:_[A-Z0-9]+)*\s*$"
+)
+
+
+def _is_mixed(value: str) -> bool:
+    """Return whether a value has both letters and digits."""
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+
+
+def _is_no_value(value: str) -> bool:
+    """Return whether a value is a mask, code, a measure, an address or the like."""
+    return bool(_NO_VALUE.fullmatch(value) or _NO_WORD_OF_ONES_OWN.fullmatch(value))
+
+
+def _is_random(value: str, switches: int, bits: float) -> bool:
+    """Return whether a value changes often between kinds of signs, and repeats few.
+
+    `bits` is the least entropy in bits per character, −Σ p·log₂ p.
+    """
+    shares = [count / len(value) for count in Counter(value).values()]
+    return (
+        _switches(value) >= switches
+        and -sum(share * log2(share) for share in shares) >= bits
+    )
+
+
+def _switches(value: str) -> int:
+    """Count the neighbours of different kind: digit, small letter, capital."""
+    kinds = [(sign.isdigit(), sign.islower()) for sign in value if sign.isalnum()]
+    return sum(one != other for one, other in pairwise(kinds))
+
+
+# --- passwords --------------------------------------------------------------------------
+
+
+def _password(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the value after a password word, unless it is an ordinary word.
+
+    After `:` or `=` every value can be one, except a name of a secret and a capitalised
+    word that continues a sentence. After `is` a value of letters alone can only at the
+    end of a clause: "the password is stored hashed" is prose, "the password is
+    swordfish." is not. After `to` a value of letters alone never can.
+    """
+    given = found["value"]
+    is_quoted = given[0] in _QUOTES
+    value = given.strip(_QUOTES) if is_quoted else given.rstrip(".,;)")
+    if query := _QUERY.search(value):
+        value = value[: query.start()]
     if (
-        all(any(map(kind, value)) for kind in kinds)
-        and _switches(value) >= 2 * _SWITCHES
-        and _bits(value) >= _ENTROPY_WITHOUT_DIGIT
+        len(value) < _SHORTEST_PASSWORD
+        or value.endswith(":")
+        or value.lower().split()[0] in _NO_PASSWORD
+        or _NO_VALUE.fullmatch(value)
     ):
-        yield found.span(1)
+        return
+    start = _start(found) + given.index(value)
+    after = found.string[start + len(value) : start + len(value) + 4]
+    is_last = _CLAUSE_END.match(after) is not None
+    is_word = _WORD.fullmatch(value) is not None
+    if found["strong"] or is_quoted:
+        is_name = _NAME.search(value) or (value.istitle() and not is_last)
+        is_password = not (is_word and is_name)
+    elif value.isdigit():
+        is_password = len(value) >= _SHORTEST_NUMBER
+    else:
+        is_linked = found["weak"] or found["joined"]
+        is_password = not is_word or bool(is_linked and is_last and value.isascii())
+    if is_password:
+        yield start, start + len(value)
 
 
 def _option(found: Any) -> Iterator[tuple[int, int]]:
     """Yield the value of an option of a command, without its quotation marks."""
     given = found["value"]
     value = given.strip(_QUOTES)
-    masks = (_MASK, _PATH, _CODE)
-    if len(value) >= _SHORTEST_PASSWORD and not any(m.fullmatch(value) for m in masks):
-        start = _start(found, "value") + given.index(value)
+    if len(value) >= _SHORTEST_PASSWORD and not _NO_VALUE.fullmatch(value):
+        start = _start(found) + given.index(value)
         yield start, start + len(value)
 
 
@@ -338,84 +259,48 @@ def _short_name(found: Any) -> Iterator[tuple[int, int]]:
         yield from _password(found)
 
 
-_SHORTEST_MIXED = 6
-_QUALIFIERS = 2
-_HEX = re.compile(r"[0-9a-fA-F]+")
-_ABOUT = frozenset(
-    (
-        "hash",
-        "digest",
-        "checksum",
-        "hint",
-        "id",
-        "file",
-        "policy",
-        "format",
-        "field",
-        "manager",
-        "app",
-        "rule",
-    )
-)
-
-
-def _is_about(between: list[str]) -> bool:
-    """Return whether a text is about a property of a password: its hash, its policy."""
-    return not _ABOUT.isdisjoint(between)
-
-
-_NUMBER_OF_NETWORK = 8
-
-
-def _is_mixed(value: str) -> bool:
-    """Return whether a value has both letters and digits."""
-    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-
-
 def _password_elsewhere(found: Any) -> Iterator[tuple[int, int]]:
     """Yield a value that no sentence contains, near a word for a password.
 
-    Only what the password is for, and words such as "my" and "is", may stand between:
-    "hasło do poczty to …", but not "password for server01 …".
+    A sign or a verb such as "is" may link them, whatever the password is for: "hasło do
+    poczty to …". Else the value changes often between kinds of signs and ends a clause.
     """
     given = found["value"]
     value = given.strip(_QUOTES).rstrip(".,;:)")
     between = found["between"].lower().replace("'", " ").replace("’", " ").split()
-    is_linked = bool(found["sign"]) or _ends_in_copula(between)
-    if not _introduces(between, value, found, is_linked=is_linked):
-        return
-    is_number = is_linked and value.isdigit() and len(value) >= _NUMBER_OF_NETWORK
-    is_mixed = _is_mixed(value) and len(value) >= _SHORTEST_MIXED
-    if not (is_number or is_mixed) or _is_no_password(value):
-        return
-    start = _start(found, "value") + given.index(value)
-    yield start, start + len(value)
-
-
-def _ends_in_copula(between: list[str]) -> bool:
-    return bool(between) and between[-1] in words.COPULAS
-
-
-def _introduces(between: list[str], value: str, found: Any, *, is_linked: bool) -> bool:
-    """Return whether the words before a value only say what its password is for."""
-    is_called = _ends_in_copula(between)
-    purpose = between[:-1] if is_called else between
-    own = list(dropwhile(words.POSSESSIVES.__contains__, purpose))
-    if not own:
-        return True
-    is_named = purpose[0] in words.OF_WORDS or own[0] in words.OF_WORDS
-    if is_linked and is_named:
-        return True
-    is_strong = _switches(value) >= _SWITCHES and not _HEX.fullmatch(value)
-    is_short = is_called and len(own) <= _QUALIFIERS
+    is_linked = bool(found["sign"] or found["copula"] or not between)
+    is_number = is_linked and len(value) >= _NUMBER_OF_NETWORK and value.isdigit()
+    is_own = _is_mixed(value) and len(value) >= _SHORTEST_MIXED
     ends = _CLAUSE_END.match(found.string[found.end() : found.end() + 4]) is not None
-    return is_strong and (is_short or (is_named and ends)) and not _is_about(own)
+    is_odd = ends and _switches(value) >= _SWITCHES and not _HEX.fullmatch(value)
+    if (
+        (is_number or is_own)
+        and (is_linked or is_odd)
+        and _ABOUT.isdisjoint(between)
+        and not _is_no_value(value)
+    ):
+        start = _start(found) + given.index(value)
+        yield start, start + len(value)
 
 
-def _is_no_password(value: str) -> bool:
-    """Return whether a value is an algorithm, a date, a measure, a path or the like."""
-    patterns = (_ALGORITHM, _ORDINAL, _ADDRESS, _DATE, _MEASURE, _CODE, _PATH, _MASK)
-    return any(one.fullmatch(value) for one in patterns)
+_HEX = re.compile(r"[0-9a-fA-F]+")
+_PROPERTIES = """
+    hash digest checksum hint id file policy format field manager app rule length
+"""
+_ABOUT = frozenset(_PROPERTIES.split())
+"""Words for a property of a password, whose value is not the password."""
+
+
+def _password_before(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield a quoted or mixed value that is said to be a password: "… is my password"."""
+    given = found["value"]
+    value = given.strip(_QUOTES)
+    is_own = len(value) >= _SHORTEST_MIXED and _is_mixed(value)
+    is_odd = _switches(value) >= 2 or not value.isalnum()
+    is_quoted = given[0] in _QUOTES and len(value) >= _SHORTEST_PASSWORD
+    if is_quoted or (is_own and is_odd and not _is_no_value(value)):
+        start = _start(found) + given.index(value)
+        yield start, start + len(value)
 
 
 _LOGIN_CELL = re.compile(
@@ -434,26 +319,87 @@ def _column(found: Any) -> Iterator[tuple[int, int]]:
         return
     cells = head.split(mark)
     wanted = [place for place, cell in enumerate(cells) if _LOGIN_CELL.fullmatch(cell)]
-    place = _start(found, "rows")
+    place = found.start(found.re.groupindex["rows"])
     for row in found["rows"].split("\n"):
         parts = row.split(mark)
-        if len(parts) == len(cells):
-            for one in wanted:
-                cell = parts[one]
-                value = cell.strip().strip("\"'*`")
-                if len(value) >= _SHORTEST_NUMBER and not (
-                    set(value) <= set("-:= ") or _MASK.fullmatch(value)
-                ):
-                    before = sum(len(part) + 1 for part in parts[:one])
-                    start = place + before + cell.index(value)
-                    yield start, start + len(value)
+        for one in wanted if len(parts) == len(cells) else []:
+            value = parts[one].strip().strip("\"'*`")
+            is_rule = set(value) <= set("-:= ")
+            if len(value) >= _SHORTEST_NUMBER and not (
+                is_rule or _NO_VALUE.fullmatch(value)
+            ):
+                before = sum(len(part) + 1 for part in parts[:one])
+                start = place + before + parts[one].index(value)
+                yield start, start + len(value)
         place += len(row) + 1
+
+
+# --- numbers and lists ------------------------------------------------------------------
+
+# The usual groups of a card number, at the start of a group and with no digit after
+# them.
+_CARD_SHAPE = re.compile(
+    r"(?<![0-9])(?=((?:[2-6][0-9]{13,15}|[2-6][0-9]{3}[ \xa0.-]{1,2}[0-9]{4}[ \xa0.-]{1,2}[0-9]{4}[ \xa0.-]{1,2}[0-9]{4}"
+    r"|3[0-9]{3}[ \xa0.-]{1,2}[0-9]{6}[ \xa0.-]{1,2}[0-9]{4,5})(?![0-9])))"
+)
+_ISSUER = re.compile(
+    r"4[0-9]{15}|5[1-5][0-9]{14}|2(?:22[1-9]|2[3-9][0-9]|[3-6][0-9]{2}|7[01][0-9]|720)[0-9]{12}|3[47][0-9]{13}"
+    r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|6(?:011|5[0-9]{2}|4[4-9][0-9])[0-9]{12}|35(?:2[89]|[3-8][0-9])[0-9]{12}|62[0-9]{14}"
+)
+_DOUBLED = str.maketrans("0123456789", "0246813579")
+
+
+def _card(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield a card number: valid groups, an issuer's prefix and a Luhn check digit.
+
+    Every second digit is doubled, and the sum of all digits is a multiple of ten.
+    """
+    for shape in _CARD_SHAPE.finditer(found[1]):
+        number = re.sub(r"[^0-9]", "", shape[1])
+        digits = number[-1::-2] + number[-2::-2].translate(_DOUBLED)
+        if _ISSUER.fullmatch(number) and sum(map(int, digits)) % 10 == 0:
+            yield found.start(1) + shape.start(1), found.start(1) + shape.end(1)
+
+
+_IBANS = """
+    AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24
+    FI18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20
+    LU20 LV21 LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24
+    SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30
+"""
+_IBAN_LENGTH = {entry[:2]: int(entry[2:]) for entry in _IBANS.split()}
+
+
+def _iban(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield an IBAN: the length of its country, and 1 modulo 97.
+
+    Its first four characters are moved to the end, and letters count 10 to 35.
+    """
+    start = found.start(1)
+    length = _IBAN_LENGTH[found[1][:2].upper()]
+    window = found.string[start : start + 2 * length]
+    ends = [at for at, sign in enumerate(window, start=1) if sign not in " -"]
+    if len(ends) < length or window[ends[length - 1] :][:1].isalnum():
+        return
+    number = "".join(window[at - 1] for at in ends[:length])
+    if number.isascii() and number.isalnum():
+        moved = number[4:] + number[:4]
+        if int("".join(str(int(sign, 36)) for sign in moved)) % 97 == 1:
+            yield start, start + ends[length - 1]
+
+
+def _bitlocker(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield a key of eight groups of six digits, each a multiple of 11."""
+    if all(int(group) % 11 == 0 for group in found["value"].split("-")):
+        yield from _whole(found)
 
 
 _SPARE = re.compile(
     r"[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]{4,8}){1,7}|[0-9]{4} [0-9]{4}|[0-9A-Za-z]{6,16}"
 )
-_LIST_MARK = re.compile(r"[\s,;|*•`\"']*(?:[0-9]{1,2}[.)]\s)?[\s,;|*•`\"'-]*")
+_LIST_MARK = re.compile(
+    r"[\s,;|*•`\"']*(?:(?:and|und|et|y|e|en|и|и|и|和|と|or|oder|ou|o) )?(?:[0-9]{1,2}[.)]\s)?[\s,;|*•`\"'-]*"
+)
 
 
 def _spare_codes(found: Any) -> Iterator[tuple[int, int]]:
@@ -464,7 +410,7 @@ def _spare_codes(found: Any) -> Iterator[tuple[int, int]]:
         code = _SPARE.match(text, place)
         if not code or not any(map(str.isdigit, code[0])):
             return
-        start = _start(found, "value") + place
+        start = _start(found) + place
         yield start, start + len(code[0])
         place = code.end()
 
@@ -478,10 +424,9 @@ _PROSE = frozenset(_SENTENCE.split())
 
 def _seed_words(found: Any) -> Iterator[tuple[int, int]]:
     """Yield twelve words or more that do not form a sentence."""
-    value = found["value"]
-    listed = re.findall(r"[a-z]+", value)
+    listed = re.findall(r"[a-z]+", found["value"])
     if len(listed) >= _SEED_WORDS and _PROSE.isdisjoint(listed):
-        yield _span(found, "value")
+        yield from _whole(found)
 
 
 _DOCUMENT_DIGITS = 4
@@ -495,22 +440,19 @@ def _document(found: Any) -> Iterator[tuple[int, int]]:
     """
     value = found["value"].rstrip(" .-")
     digits = sum(map(str.isdigit, value))
-    long = digits >= _DOCUMENT_DIGITS and len(value) >= _DOCUMENT_CHARS
-    if long and not _DATE.fullmatch(value):
-        start = _start(found, "value")
-        yield start, start + len(value)
-
-
-def _first_value(found: Any) -> Iterator[tuple[int, int]]:
-    """Yield the first value in a match."""
-    yield _span(found, "value")
+    is_long = digits >= _DOCUMENT_DIGITS and len(value) >= _DOCUMENT_CHARS
+    if is_long and not _NO_VALUE.fullmatch(value):
+        yield _start(found), _start(found) + len(value)
 
 
 def _setup_key(found: Any) -> Iterator[tuple[int, int]]:
     """Yield the key of an authenticator; four words of four letters are not a key."""
     value = found["value"]
-    if any(map(str.isdigit, value)) or len(re.sub(r"[ -]", "", value)) >= _SIGNED:
-        yield _span(found, "value")
+    if any(map(str.isdigit, value)) or len(re.sub(r"[ -]", "", value)) >= _SETUP:
+        yield from _whole(found)
+
+
+_SETUP = 16
 
 
 # --- the table ------------------------------------------------------------------------
@@ -563,9 +505,10 @@ ROWS = (
     _key("token", NAMED_PREFIX, _named_prefix),
     _Row(
         "card",
-        r"(?:^|[^A-Za-z0-9._+])([0-9]{4,}(?:[ \x{a0}-]?[0-9]{4,}){2,}|[0-9]{14,})",
+        r"(?:^|[^A-Za-z0-9._+])([0-9]{4,}(?:[ \x{a0}.-]{0,2}[0-9]{4,}){2,}|[0-9]{14,})",
         _card,
     ),
+    _key("recovery code", r"(?P<value>[0-9]{6}(?:-[0-9]{6}){7})", _bitlocker),
     _key("iban", rf"(?i:{'|'.join(_IBAN_LENGTH)})[0-9]{{2}}", _iban),
     _Row(
         "url password",
@@ -588,7 +531,6 @@ ROWS = (
         r"(?i)(?:^|[^0-9A-Za-z-])(?P<value>[0-9]{4,8}|[0-9]{3}[ -][0-9]{3,4}|[A-Z]-[0-9]{6})\s+(?:is (?:your|the)"
         r"|ist (?:Ihr|dein|der)|est votre|es (?:tu|su)|è il tuo|é o seu|is (?:je|uw))"
         rf"(?:\s+[^\s.!?]+){{0,3}}?\s+(?:{words.CODE}|code|código|codice)(?:$|\PL)",
-        _first_value,
     ),
     _Row(
         "recovery code",
@@ -622,6 +564,18 @@ ROWS = (
     ),
     _Row(
         "password",
+        r"(?:^|[\s(,;:])(?P<value>\"[^\"\n]+\"|'[^'\n]+'|“[^”\n]+”|„[^“\n]+“|«[^»\n]+»|[^\s\"'“”„«»()]{6,})"
+        rf"\s+(?i:(?:{_IS}\s+|est\s+|c'est\s+)(?:\pL+['’]?\s*){{0,3}}?(?:{words.LOGIN_ELSEWHERE}))"
+        r"(?:\s*(?:$|[^\pL\s])|\s+(?i:for|to|of|on|at|für|zum|vom|von|de|du|da|do|del|della|di|para|voor|van)\s)",
+        _password_before,
+    ),
+    _Row(
+        "password",
+        r"(?i)\b(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+(?P<value>\S{3,})",
+        _option,
+    ),
+    _Row(
+        "password",
         rf"(?:^|\s)--pass(?:word|wd|phrase)?(?P<strong>[= ])\s*(?P<weak>)(?P<joined>){_VALUE}",
         _password,
     ),
@@ -632,7 +586,8 @@ ROWS = (
     ),
     _Row(
         "password",
-        rf"(?i)(?:{words.LOGIN_ELSEWHERE})\pL{{0,4}}{_CLOSE}(?P<between>(?:\s+[^\s0-9:=.,;!?()\[\]–—-]+){{0,6}}?)\s*"
+        rf"(?i)(?:{words.LOGIN_ELSEWHERE})\pL{{0,4}}{_CLOSE}(?P<between>(?:\s+[^\s0-9:=.,;!?()\[\]–—-]+){{0,6}}?)"
+        rf"(?P<copula>\s+{words.COPULA}\s)?\s*"
         r"(?P<sign>[:=：＝–—-]?)[\s\"'`“„«「*]*"
         r"(?P<value>[^\s\"'`“”„«»<>，。、；！？「」』）0-9:=]*[0-9][^\s\"'`“”„«»<>，。、；！？「」』）]*)",
         _password_elsewhere,
@@ -667,7 +622,8 @@ ROWS = (
     ),
     _Row(
         "password",
-        r"\b(?:sshpass|(?:docker|podman|registry|az) login|twine upload|unzip|zip|mongo\w*|htpasswd)\b(?:[^\n]{0,300}?\s)-[pPw] "
+        r"\b(?:sshpass|(?:docker|podman|registry|az) login|twine upload|unzip|zip|mongo\w*|htpasswd|plink|pscp|sqlcmd|redis-cli)\b"
+        r"(?:[^\n]{0,300}?\s)-[pPwa]w? "
         r"(?P<value>\"[^\"\n]+\"|'[^'\n]+'|[^\s\"'-][^\s\"']{2,})",
         _option,
     ),

@@ -24,7 +24,7 @@ NETWORK_KEY = (
 """Words for the key of a wireless network."""
 
 LOGIN_ELSEWHERE = (
-    rf"{LOGIN}|{NETWORK_KEY}|\bmdp\b|\bmot-de-passe\b|passor[dt]|jelsz[óa]|parol[ăae]|contrasenya|лозинк[аи]|"
+    rf"{LOGIN}|{NETWORK_KEY}|\bm[iy] clave\b|\bmdp\b|\bmot-de-passe\b|passor[dt]|jelsz[óa]|parol[ăae]|contrasenya|лозинк[аи]|"
     r"парол[аяюеи]|гасло|geslo|lozinka|slaptažod|κωδικ[όο]|συνθηματικ|סיסמ[האת]|mật khẩu|kata sandi|katalaluan|"
     r"รหัสผ่าน|कूटशब्द|পাসওয়ার্ড|رمز عبور|گذرواژه|nenosiri|\bhas[łl]em|hesla|heslem|пассворд"
 )
@@ -32,7 +32,7 @@ LOGIN_ELSEWHERE = (
 
 KEY = (
     r"(?:api|access|secret|private|auth|signing|encryption|licen[cs]e|account|client|shared|master|deploy)[ _-]?"
-    r"(?:access[ _-]?)?(?:key|token|secret)(?:-data)?|token|secret|credentials?|clé (?:d')?api|api-?schlüssel|"
+    r"(?:access[ _-]?)?(?:key|token|secret)(?:-data)?|token|secret|(?-i:\bPAT\b)|credentials?|clé (?:d')?api|api-?schlüssel|"
     r"chiave api|clave (?:de )?api|chave (?:de )?api|api-?sleutel|密钥|密鑰|令牌|トークン|apiキー|токен|api-?ключ"
 )
 """Words for a key or token of a program."""
@@ -82,40 +82,16 @@ _NUMBER = r"(?:[ .-]?(?:number|num(?:mer|ber|éro|ero)?|no|nr|№|id)\b\.?|numme
 DOCUMENT = (
     rf"(?:(?:passport|(?:reise)?pass|passeport|pasaporte|passaporto|passaporte|paspoort|pasaport|паспорт|护照|護照|旅券|"
     r"パスポート|여권|(?:driving|driver'?s?) licen[cs]e|führerschein|identity card|id card|(?:personal)?ausweis|"
-    rf"social security|sozialversicherungs|rentenversicherungs|national insurance|nhs|tax|steuer-?id)(?:es|s|en)?-?{_NUMBER})|"
+    rf"social(?: security)?|sozialversicherungs|rentenversicherungs|national insurance|nhs|tax|steuer-?id)(?:es|s|en)?-?{_NUMBER})|"
     r"(?:n[úu]mero|numéro|numero|номер|número|numer) (?:de (?:mi |la |meu |mon )?|d[ei]l? |do |ma |mojego )?"
     r"(?:pasaporte|passeport|passaporto|passaporte|паспорта|sécurité sociale|seguridad social|paszportu|dni|nie|cpf)|"
-    r"\b(?:ssn|nino|aadhaa?r|bsn|pesel|dni|nie|cpf|codice fiscale|steuer-?id(?:entifikationsnummer)?|nif)\b"
+    r"\bmy social(?: security)?\b|\b(?:ssn|nino|aadhaa?r|bsn|pesel|dni|nie|cpf|codice fiscale|steuer-?id(?:entifikationsnummer)?|nif)\b"
     r"(?:[ -]?(?:number|nummer|no\.?))?|paszport|паспорт|身份证号码?|身分證字號|マイナンバー|주민등록번호"
 )
 """Words for the number of a passport or another document of a person."""
 
 COPULA = (
-    r"(?:is|was|are|ist|war|lautet|sind|est|sont|es|son|è|é|sono|são|jest|to|je|jsou|är|er|on|e|este|sunt|είναι|هي|هو|"
+    r"(?:is|was|are|c'est|ist|war|lautet|sind|est|sont|es|son|è|é|sono|são|jest|to|je|jsou|är|er|on|e|este|sunt|είναι|هي|هو|"
     r"היא|הוא|है|là|adalah|это|є|це|on|olan|ir|yra|van|a)"
 )
 """Words that link a subject to its value, such as "is"."""
-
-_OF_WORDS = """
-    for to of on at in from with für zum zur bei von vom der des im den dem pour de del du des d au à aux par per di da
-    do dos das della dello dell nel para no na em voor van bij dla w till til för af av på i od k ke u pro для от на в к
-    від до у за от σε για του της al του στο на של ל لـ من cho của untuk za die das meiner meines deiner deines unserer
-    unseres meinem ihrer seiner моей моего моєї моего mojego mojej mého mojí
-"""
-OF_WORDS = frozenset(_OF_WORDS.split())
-"""Words before the purpose of a password."""
-
-_POSSESSIVES = """
-    my your our his her their the a mein dein unser meine mon ma mi tu su mio mia meu minha mijn moje mój moja min mitt
-    mina ditt mea meu ta мой моя моё мой мій моя твой наш μου σου μας שלי שלנו של tôi bạn saya kami benim bizim minun
-    new old neues neuer nouveau nueva nuevo nuova nova ny nya новый новая
-"""
-POSSESSIVES = frozenset(_POSSESSIVES.split())
-"""Words between the word for a password and the password itself."""
-
-_COPULAS = """
-    is was are ist war lautet sind est sont es son è é jest to je är er on e este sunt είναι هي هو היא הוא है là adalah
-    это є це =
-"""
-COPULAS = frozenset(_COPULAS.split())
-"""The words of `COPULA` that a password may follow."""

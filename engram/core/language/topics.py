@@ -28,8 +28,9 @@ _USER_NOUNS = languages.all_words(_KEY, "user_nouns")
 _OTHER_PEOPLE = languages.all_words(_KEY, "others")
 _NOT_NAMES = languages.all_words(_KEY, "not_names")
 """Capitalised words that are not names."""
-_NEGATIONS = languages.all_words(_KEY, "negations")
-_QUESTION_ENDINGS = tuple(languages.all_words(_KEY, "question_endings"))
+_NEGATIONS = languages.all_words(_KEY, "negations") | languages.all_words(
+    "similarity", "negations"
+)
 _KANJI = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _RUN = re.compile(
     rf"[{_KANJI}]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[\uac00-\ud7a3]+|[€$]?\d+(?:[.,:/]\d+)*"
@@ -39,13 +40,9 @@ _HAN = re.compile(rf"[{_KANJI}]+")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 _KANA = re.compile("[\u3041-\u309f]+")
 _FUNCTION = re.compile(
-    rf"{languages.any_pattern(_KEY, 'function_words')}"
-    rf"|[{''.join(languages.texts(_KEY, 'function_signs').values())}]+"
+    f"[{''.join(languages.texts('similarity', 'function_signs').values())}]+"
 )
-_FRAME_SIGNS = re.compile(f"({languages.any_pattern(_KEY, 'frame_signs')})")
-_USER_SIGN = re.compile(languages.any_pattern(_KEY, "user_signs"))
-_OTHER_SIGN = re.compile(languages.any_pattern(_KEY, "other_signs"))
-_NEGATION_SIGN = re.compile(languages.any_pattern(_KEY, "negation_signs"))
+_NEGATION_SIGN = re.compile(languages.any_pattern("similarity", "negation_signs"))
 _ELIDED = re.compile(r"\b([ldjnmtsc]|qu)'(?=\w)", re.IGNORECASE)
 _POSSESSED = re.compile(r"'s?$")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed)$|(?<=\w{3})en$")
@@ -130,23 +127,11 @@ def _word(written: str) -> _TopicWord:
     return _TopicWord(word, token)
 
 
-def _sign(pair: str) -> _TopicWord:
-    return _TopicWord(pair, _FRAME.get(pair) or pair, pair=True)
-
-
 def _signs(run: str) -> Iterator[_TopicWord]:
-    """Yield the pairs of a run without blanks; words of frames are not split."""
-    parts = (
-        part
-        for some in _FUNCTION.sub(" ", run).split()
-        for part in _FRAME_SIGNS.split(some)
-        if part
-    )
-    for part in parts:
-        if part in _FRAME or len(part) == 1:
-            yield _sign(part)
-        else:
-            yield from (_sign(part[at : at + 2]) for at in range(len(part) - 1))
+    """Yield the pairs of a run without blanks."""
+    for part in _FUNCTION.sub(" ", run).split():
+        for at in range(max(len(part) - 1, 1)):
+            yield _TopicWord(part[at : at + 2], part[at : at + 2], pair=True)
 
 
 def _meaningful(text: str, code: str = "") -> list[_TopicWord]:
@@ -179,11 +164,9 @@ def tells_name(text: str) -> bool:
 def is_about_user(sentence: str) -> bool:
     """Return whether a sentence is about the user and no other person."""
     small = (piece.word for piece in _pieces(sentence) if not piece.capital)
-    if not _USER_SIGN.search(sentence) and _USER.isdisjoint(small):
-        return False
-    if _OTHER_SIGN.search(sentence):
-        return False
-    return _OTHER_PEOPLE.isdisjoint(piece.word for piece in _meaningful(sentence))
+    return not _USER.isdisjoint(small) and _OTHER_PEOPLE.isdisjoint(
+        piece.word for piece in _meaningful(sentence)
+    )
 
 
 def is_denied(sentence: str) -> bool:
@@ -194,11 +177,8 @@ def is_denied(sentence: str) -> bool:
 
 
 def is_question(sentence: str) -> bool:
-    """Return whether a sentence is a question."""
-    bare = sentence.rstrip("\"'”’») \n")
-    if bare.endswith(("?", "？", "؟")):
-        return True
-    return sentence.rstrip("。 \n").endswith(_QUESTION_ENDINGS)
+    """Return whether a sentence ends as a question."""
+    return sentence.rstrip("\"'”’») \n").endswith(("?", "？", "؟"))
 
 
 @lru_cache(8192)

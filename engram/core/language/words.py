@@ -273,6 +273,12 @@ def _known_at_start(
     return names
 
 
+def terms_of(text: str) -> list[str]:
+    """Return the meaningful words of a text in its language."""
+    parts = words(text)
+    return content(parts, language(parts))
+
+
 def content(text_words: Sequence[str], code: str) -> list[str]:
     """Return the meaningful words in the language `code` ('' is English).
 

@@ -287,7 +287,8 @@ def _from_turn(
     before, is_mocking = 0, False
     for first, last in sentences(whole.text):
         withdrawal = taken_back.get(first)
-        if pending and (withdrawal or is_taken_back(whole.text[first:last])):
+        refers_back = withdrawal and not withdrawal.named
+        if pending and (refers_back or is_taken_back(whole.text[first:last])):
             _count(dropped, "taken back")
             pending = []
         statements += pending
@@ -295,7 +296,7 @@ def _from_turn(
 
         start = first
         if withdrawal:
-            start = withdrawal.cut if withdrawal.bare else withdrawal.after
+            start = withdrawal.after
             start += len(whole.text[start:last]) - len(whole.text[start:last].lstrip())
         start, end = asserted(whole.text, start, last)
         end = min([end, *(stop for begin, stop in kept if start <= begin < end)])

@@ -24,9 +24,14 @@ if TYPE_CHECKING:
 UNREADABLE = (OSError, BadZipFile, RuntimeError)
 _CHUNK = 1 << 16
 _MEMBER = re.compile(
-    r"(?:conversations.*|prod-grok-backend|My ?Activity)\.json", re.IGNORECASE
+    r"(?:.*/)?(?:(?:conversations[^/]*|prod-grok-backend)\.json"
+    r"|(?:Gemini|Bard)[^/]*/My ?Activity\.json)",
+    re.IGNORECASE,
 )
-"""The names of files with conversations: of ChatGPT and Claude, Grok and Gemini."""
+"""The paths of files with conversations: of ChatGPT and Claude, Grok and Gemini.
+
+Google Takeout has a `MyActivity.json` for each of its products.
+"""
 
 NO_CONVERSATIONS = "no file of conversations in it"
 """The message for an export without one."""
@@ -99,7 +104,9 @@ def digest(path: Path) -> str:
 
 def members(folder: Path) -> list[Path]:
     """Return the files of conversations of an unpacked export."""
-    found = [path for path in folder.rglob("*.json") if _MEMBER.fullmatch(path.name)]
+    found = [
+        path for path in folder.rglob("*.json") if _MEMBER.fullmatch(path.as_posix())
+    ]
     return sorted(path for path in found if path.is_file())
 
 
@@ -108,7 +115,7 @@ def texts(path: Path) -> Generator[tuple[str, IO[str]]]:
     if path.suffix.lower() == ".zip":
         with ZipFile(path) as archive:
             for name in sorted(archive.namelist()):
-                if _MEMBER.fullmatch(name.rpartition("/")[2]):
+                if _MEMBER.fullmatch(name):
                     with (
                         archive.open(name) as raw,
                         io.TextIOWrapper(raw, "utf-8-sig", "replace") as text,

@@ -3,11 +3,13 @@
 - A text with one memory a line, such as memories copied from ChatGPT's settings. A line
   may begin with a bullet and with a date: `- [2026-03-02] - Likes tea.`
 - A table with a header, CSV or TSV, with a column of statements.
-- `MEMORY.md` and the files beside it. Claude Code writes them in
-  `~/.claude/projects/<project>/memory/` (https://code.claude.com/docs/en/memory),
-  OpenClaw in its workspace, with daily notes in `memory/YYYY-MM-DD.md`
+- `MEMORY.md`, and the notes beside it and in the folder `memory`. Claude Code writes
+  them in `~/.claude/projects/<project>/memory/`
+  (https://code.claude.com/docs/en/memory), OpenClaw in its workspace, with daily notes
+  in `memory/YYYY-MM-DD.md` and the user in `USER.md`
   (https://docs.openclaw.ai/concepts/memory). Each list item and each sentence becomes a
-  memory; code and an index of the other files are left out.
+  memory. Code, an index of the other files, and notes whose names are in capitals, such
+  as the instructions in `AGENTS.md`, are left out.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ _COLUMNS = {
     "tags": ("tags", "categories", "labels"),
 }
 
-MEMORY_FILE = "MEMORY.md"
-_GENERATED = frozenset({"DREAMS.md"})
-"""Files of OpenClaw that only sum up others."""
+MEMORY_FILE, _MEMORY_FOLDER = "MEMORY.md", "memory"
+_READ = frozenset({MEMORY_FILE, "USER.md"})
+"""The files with a name in capitals that have memories."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _INDEX = re.compile(r"^\s*[-*+] \[[^\]]*\]\([^)]*\.md\).*$", re.MULTILINE)
 """An item of an index: a link to another file."""
@@ -173,9 +175,8 @@ def _parts(text: str) -> tuple[str, ...]:
 
 def agent_notes(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
     """Yield the statements of a memory file, or of those in a folder and below it."""
-    for note in [path] if path.is_file() else markdown.notes(path):
-        if note.name in _GENERATED:
-            continue
+    notes = filter(_is_memory_file, markdown.notes(path)) if path.is_dir() else [path]
+    for note in notes:
         try:
             text = note.read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
@@ -188,13 +189,21 @@ def agent_notes(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
             yield memories.memory("agent-notes", statement, name=str(note), when=when)
 
 
+def _is_memory_file(note: Path) -> bool:
+    folder = note.parent
+    if note.stem.isupper():
+        return note.name in _READ
+    return folder.name == _MEMORY_FOLDER or (folder / MEMORY_FILE).exists()
+
+
 def is_openclaw(path: Path) -> bool:
     """Return whether a folder is a workspace of OpenClaw, with daily notes."""
-    days = (path / "memory").glob("*.md") if path.is_dir() else ()
+    days = (path / _MEMORY_FOLDER).glob("*.md") if path.is_dir() else ()
     return any(_DAY.match(note.name) for note in days)
 
 
 def has_agent_notes(path: Path) -> bool:
-    """Return whether a path is a `MEMORY.md`, or a folder with one in or below it."""
-    found = markdown.notes(path) if path.is_dir() else [path]
-    return any(note.name == MEMORY_FILE for note in found)
+    """Return whether a path is a `MEMORY.md`, or a folder of one or of such projects."""
+    below = ("", f"{_MEMORY_FOLDER}/", f"*/{_MEMORY_FOLDER}/")
+    found = (note for one in below for note in path.glob(f"{one}{MEMORY_FILE}"))
+    return path.name == MEMORY_FILE or any(found)

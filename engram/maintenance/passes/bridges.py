@@ -6,18 +6,17 @@ from collections import Counter, defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from engram.core.actions import Eligibility, propose
 from engram.core.entities import entity_ref
-from engram.core.language.words import words
+from engram.core.language.words import terms_of, words
 from engram.core.records import BlockEdit, Edge, Fact, Line
 from engram.maintenance.passes.generated_text import (
     by_weight,
     link_name,
     memories_by_entity,
     numbered,
-    question_of,
 )
-from engram.maintenance.passes.view import Finding, NewEdge
+from engram.maintenance.passes.groups import proposal_on
+from engram.maintenance.passes.view import Finding, ModelQuestion, NewEdge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     from engram.core.records import Entity
     from engram.maintenance.passes.view import MemoryState, PassView, Step
 
+_SHORT = 2
+"""The letters of terms that say nothing about an entity."""
+
 
 def bridges(view: PassView, now: datetime) -> list[Step]:
     """Link unrelated entities with similar memories if a model finds a relation (`D9`).
@@ -33,7 +35,7 @@ def bridges(view: PassView, now: datetime) -> list[Step]:
     At most 5 pairs a day, in turn. A bridge is a guess: recall does not follow it, and
     both notes list the memories that support it.
     """
-    policy = view.policy.portraits
+    policy = view.policy.profiles
     known = {
         path: memories
         for path, memories in memories_by_entity(view, now).items()
@@ -67,7 +69,9 @@ def bridges(view: PassView, now: datetime) -> list[Step]:
                 "facts": numbered(view, second, len(first) + 1),
             },
         }
-        ask = question_of("bridge", material, "similar memories, but no relation")
+        ask = ModelQuestion.about(
+            "bridge", material, "similar memories, but no relation"
+        )
         answer = view.answers.get(ask.key)
         if answer is None:
             steps.append(ask)
@@ -93,16 +97,13 @@ def _bridge(
     weakest = min(
         sources, key=lambda fact: (stages[fact.id] != "stale", fact.confidence)
     )
-    known = Eligibility(
-        weakest.confidence, stages[weakest.id], weakest.importance, "consolidation"
-    )
-    proposal = propose("link_graph", known, view.policy.actions)
+    proposal = proposal_on(view, "link_graph", weakest, stages[weakest.id])
     if proposal.ruling != "allow":
         why = f"it may not support a bridge: {proposal.why}"
         return [Finding(weakest.id, weakest.path, why, proposal)]
 
     line = Line(answer["how"], tuple(map(link_name, sources)))
-    confidence = view.policy.portraits.bridge_confidence
+    confidence = view.policy.profiles.bridge_confidence
     edge = Edge(refs[0], refs[1], "bridge", line.text, confidence, now)
     steps: list[Step] = [NewEdge(edge, line.text)]
     for end in ends:
@@ -118,11 +119,9 @@ def _unrelated_pairs(
     view: PassView, known: Mapping[str, Sequence[MemoryState]]
 ) -> list[tuple[str, str]]:
     """Return unrelated pairs whose memories share rare terms, most similar first."""
-    policy = view.policy.portraits
-    facts = [one.fact for memories in known.values() for one in memories]
-    terms_of = view.reader.terms.terms_by_id({fact.id: fact for fact in facts}.values())
+    policy = view.policy.profiles
     terms = {
-        path: _distinct_terms(memories, view.entities[path], terms_of)
+        path: _distinct_terms(memories, view.entities[path])
         for path, memories in known.items()
     }
     related = {
@@ -145,9 +144,9 @@ def _share_memory(some: Iterable[MemoryState], others: Iterable[MemoryState]) ->
     return any(one.fact.id in ids for one in others)
 
 
-def _shared_terms(terms: Mapping[str, set[int]], most: int) -> Counter[tuple[str, str]]:
+def _shared_terms(terms: Mapping[str, set[str]], most: int) -> Counter[tuple[str, str]]:
     """Count the terms of each pair of entities that both, and at most `most`, have."""
-    spread: defaultdict[int, list[str]] = defaultdict(list)
+    spread: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(terms):
         for term in terms[path]:
             spread[term].append(path)
@@ -166,15 +165,11 @@ def _is_related(view: PassView, one: str, other: str) -> bool:
     )
 
 
-def _distinct_terms(
-    memories: Iterable[MemoryState],
-    entity: Entity,
-    terms_of: Mapping[str, Sequence[int]],
-) -> set[int]:
-    """Return the terms of memories, as hashes, without the names of the entity."""
-    names = map(hash, words(" ".join((entity.name, *entity.aliases))))
-    terms = {term for one in memories for term in terms_of[one.fact.id]}
-    return terms.difference(names)
+def _distinct_terms(memories: Iterable[MemoryState], entity: Entity) -> set[str]:
+    """Return the terms of memories, of three letters or more, but no name of the entity."""
+    names = words(" ".join((entity.name, *entity.aliases)))
+    terms = {term for one in memories for term in terms_of(one.fact.text)}
+    return {term for term in terms.difference(names) if len(term) > _SHORT}
 
 
 def _pairs_of_day(

@@ -24,12 +24,10 @@ from engram.maintenance.passes.generated_text import (
     line_of,
     link_name,
     memories_by_entity,
-    numbered,
     public_memories,
-    question_of,
 )
 from engram.maintenance.passes.groups import link_list
-from engram.maintenance.passes.view import TRASH
+from engram.maintenance.passes.view import TRASH, ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -276,7 +274,9 @@ def subjects(view: PassView, now: datetime) -> list[Step]:
         if not any(names_any(text, names) for text in open_texts):
             continue
         rows = [{"n": n, "text": one.fact.text} for n, one in enumerate(memories, 1)]
-        ask = question_of("subjects", {"facts": rows}, "memories without a subject")
+        ask = ModelQuestion.about(
+            "subjects", {"facts": rows}, "memories without a subject"
+        )
         answer = view.answers.get(ask.key)
         if answer is None:
             steps.append(ask)
@@ -329,7 +329,7 @@ def _conversations(view: PassView, now: datetime) -> list[list[MemoryState]]:
     groups: defaultdict[str, list[MemoryState]] = defaultdict(list)
     for one in public_memories(view, now):
         groups[one.fact.source.partition("#")[0]].append(one)
-    size = view.policy.portraits.together
+    size = view.policy.profiles.together
     return [
         group[at : at + size]
         for _, group in sorted(groups.items())
@@ -345,7 +345,7 @@ def describe(view: PassView, now: datetime) -> list[Step]:
     (`B14`), and only if their memories changed. An entity with one memory gets no
     description.
     """
-    policy, texts = view.policy.portraits, GeneratedText(view, now)
+    policy, texts = view.policy.profiles, GeneratedText(view, now)
     room = policy.entities - texts.made_now("description")
     known = memories_by_entity(view, now)
     for path in _recent(view, known, now):
@@ -356,16 +356,10 @@ def describe(view: PassView, now: datetime) -> list[Step]:
         entity = view.entities[path]
         weightiest = sorted(known[path], key=by_weight)[: policy.together]
         facts = sorted((one.fact for one in weightiest), key=by_date)
-        material = {
-            "name": entity.name,
-            "type": entity.type,
-            "facts": numbered(view, facts),
-        }
-        why = f"{entity.name} was mentioned or recalled"
-        ask = question_of("describe", material, why)
-        change = BlockEdit(path, f"generated from {len(facts)} memories")
-        sources = [(link_name(fact),) for fact in facts]
-        room -= texts.generate(change, "description", ask, sources, rewritten=True)
+        about = {"name": entity.name, "type": entity.type}
+        room -= texts.tell(
+            path, "description", "describe", facts, about, rewritten=True
+        )
     return texts.finish()
 
 
@@ -374,7 +368,7 @@ def relate(view: PassView, now: datetime) -> list[Step]:
 
     The same entities as in `describe`, in the same order, if their memories changed.
     """
-    policy, texts = view.policy.portraits, GeneratedText(view, now)
+    policy, texts = view.policy.profiles, GeneratedText(view, now)
     room = policy.entities - texts.made_now("relationships")
     known = memories_by_entity(view, now)
     for path in _recent(view, known, now):
@@ -388,16 +382,12 @@ def relate(view: PassView, now: datetime) -> list[Step]:
             change = BlockEdit(path, why, blocks={"relationships": ()})
             texts.show(change, view.page(path))
         elif relations:
-            material = {
+            about = {
                 "name": entity.name,
                 "type": entity.type,
                 "relations": relations,
-                "facts": numbered(view, facts),
             }
-            ask = question_of("relate", material, f"relations of {entity.name}")
-            change = BlockEdit(path, f"generated from {len(facts)} memories")
-            sources = [(link_name(fact),) for fact in facts]
-            room -= texts.generate(change, "relationships", ask, sources)
+            room -= texts.tell(path, "relationships", "relate", facts, about)
     return texts.finish()
 
 
@@ -408,7 +398,7 @@ def _relations_in(
 
     The relations are rows in the form of a question.
     """
-    policy = view.policy.portraits
+    policy = view.policy.profiles
     rows: list[dict[str, object]] = []
     facts: list[Fact] = []
     by_rank = sorted(memories, key=by_weight)
@@ -432,11 +422,11 @@ def _recent(
     With `lazy` only those recalled after the last mention. A question about them may
     wait for two of the three weeks (rows B14, X24).
     """
-    touched = _last_recalled if view.policy.portraits.lazy else _last_mentioned_or_used
+    touched = _last_recalled if view.policy.profiles.lazy else _last_mentioned_or_used
     latest = view.once(
         _recent, lambda: {path: touched(some) for path, some in known.items()}, known
     )
-    since = (now - timedelta(days=view.policy.portraits.recent_days)).timestamp()
+    since = (now - timedelta(days=view.policy.profiles.recent_days)).timestamp()
     recent = [path for path, when in latest.items() if when >= since]
     return sorted(recent, key=lambda path: (-latest[path], path))
 
@@ -479,7 +469,7 @@ def _cards(
     view: PassView, known: Mapping[str, Sequence[MemoryState]]
 ) -> dict[str, tuple[Line, ...]]:
     """Return the cards of the entities that have one, by path."""
-    policy = view.policy.portraits
+    policy = view.policy.profiles
     return {
         path: _lines_within(
             view,

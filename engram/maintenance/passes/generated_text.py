@@ -177,12 +177,6 @@ def numbered(
     return rows
 
 
-def question_of(task: str, material: Mapping[str, Any], why: str) -> ModelQuestion:
-    """Return a question; equal memories make equal material."""
-    text = json.dumps(material, ensure_ascii=False, sort_keys=True)
-    return ModelQuestion(task, text, why)
-
-
 def sentences(
     answer: Mapping[str, Any], sources: Sequence[Sequence[str]]
 ) -> tuple[Line, ...]:
@@ -233,6 +227,24 @@ class GeneratedText:
             for name, row in self.known.items()
         )
 
+    def tell(
+        self,
+        path: str,
+        block: str,
+        task: str,
+        facts: Sequence[Fact],
+        about: Mapping[str, object],
+        *,
+        rewritten: bool = False,
+    ) -> bool:
+        """Fill a block with sentences on memories (`generate`); `about` names the rest."""
+        material = {**about, "facts": numbered(self.view, facts)}
+        why = f"{len(facts)} memories of {about['name']}"
+        ask = ModelQuestion.about(task, material, why)
+        change = BlockEdit(path, f"generated from {len(facts)} memories")
+        sources = [(link_name(fact),) for fact in facts]
+        return self.generate(change, block, ask, sources, rewritten=rewritten)
+
     def generate(
         self,
         change: BlockEdit,
@@ -274,9 +286,8 @@ class GeneratedText:
         ]
         if not remaining:
             return ask
-        return question_of(
-            ask.task, json.loads(ask.material) | {"before": remaining}, ask.why
-        )
+        material = json.loads(ask.material) | {"before": remaining}
+        return ModelQuestion.about(ask.task, material, ask.why)
 
     def _labelled(self, lines: Iterable[Line]) -> tuple[Line, ...]:
         """Return the lines, each labelled with the least trusted class of its sources.

@@ -1,25 +1,25 @@
-"""Groups of similar memories, and questions about them (rows A21, A22, A28, D9, X23)."""
+"""Groups of similar memories (rows A21, A22, A28, D9, X23)."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from typing import TYPE_CHECKING
 
-from engram.core import decide, trust
+from engram.core import actions, decide, trust
+from engram.core.actions import Eligibility
 from engram.core.records import HIGH
-from engram.maintenance.passes.view import Finding, ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from engram.core.actions import Action, Proposal
     from engram.core.decide import Known
-    from engram.maintenance.passes.view import Answer, MemoryState, PassView
+    from engram.core.records import Fact
+    from engram.maintenance.passes.view import MemoryState, PassView
 
 _UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
-_BREAKS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
 Pair = tuple["MemoryState", "MemoryState"]
 
 
@@ -147,42 +147,14 @@ def _age_key(one: MemoryState) -> tuple[float, str]:
     return (at.timestamp() if at else 0.0, one.fact.id)
 
 
-# -- questions -------------------------------------------------------------------------
-
-
-def model_question(
-    view: PassView, task: str, material: object, why: str
-) -> tuple[ModelQuestion, Answer | None]:
-    """Return a question about `material`, and its answer if known.
-
-    Equal material makes an equal question.
-    """
-    text = json.dumps(material, ensure_ascii=False, sort_keys=True).translate(_BREAKS)
-    question = ModelQuestion(task, text, why)
-    return question, view.answers.get(question.key)
-
-
-def numbered(
-    view: PassView, memories: Sequence[MemoryState]
-) -> list[dict[str, object]]:
-    """Return memories as rows for a question, numbered from 1."""
-    rows: list[dict[str, object]] = []
-    for number, one in enumerate(memories, 1):
-        row: dict[str, object] = {"n": number, "text": one.fact.text}
-        if one.fact.created:
-            row["said"] = f"{one.fact.created.astimezone(view.zone):%Y-%m-%d}"
-        rows.append(row)
-    return rows
+def proposal_on(
+    view: PassView, action: Action, fact: Fact, stage: str = "candidate"
+) -> Proposal:
+    """Return whether the rules allow an action on a memory of this stage (`C22`)."""
+    known = Eligibility(fact.confidence, stage, fact.importance, "consolidation")
+    return actions.propose(action, known, view.policy.actions)
 
 
 def digest_of(*texts: str) -> str:
     """Return a digest of texts (8 hex digits), to detect a later change."""
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
-
-
-def dropped(task: str, answer: Answer) -> list[Finding]:
-    """Return the dropped items of an answer, one finding for each reason."""
-    return [
-        Finding("", task, f"{number} dropped from an answer: {why}")
-        for why, number in answer.get("dropped", {}).items()
-    ]

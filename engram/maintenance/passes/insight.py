@@ -10,14 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from engram.core import actions, entities, lifecycle, todos, trust
 from engram.core import drift as drifting
-from engram.core.actions import Eligibility
 from engram.core.categories import category_of
 from engram.core.forgetting import Utterance
 from engram.core.records import Edit, Fact, Usage
@@ -27,16 +26,15 @@ from engram.maintenance.passes.generated_text import (
     by_date,
     entity_names,
     is_about_owner,
+    numbered,
 )
 from engram.maintenance.passes.groups import (
     belongs_to_user,
     clusters,
     digest_of,
-    dropped,
     idle_days,
-    model_question,
     neighbours_of,
-    numbered,
+    proposal_on,
     seeds,
 )
 from engram.maintenance.passes.lifecycle import archive_move
@@ -47,32 +45,177 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.drift import DriftFinding
-    from engram.maintenance.passes.view import Answer, MemoryState, PassView, Step
+    from engram.core.policy import InsightPolicy
+    from engram.maintenance.passes.view import MemoryState, Pass, PassView, Step
 
 PROBED = "state/probed.json"
 ACTIONS = "state/memory-actions.jsonl"
-ABSORBED = {
-    "cluster": "is merged with similar memories",
-    "fold": "is merged with memories on the same subject",
-    "principles": "is replaced by a principle derived from it",
-    "integrate": "becomes part of a lasting insight",
-}
-"""The reason why a memory is archived for a new one, by pass."""
 _HEAD = "# Compression guidelines\n\nGenerated: "
 
 
 # -- conclusions -----------------------------------------------------------------------
 
+Memories = list["MemoryState"]
 
-def cluster(view: PassView, now: datetime) -> list[Step]:
-    """Conclude one memory from five or more similar ones, and archive these (`D9`).
 
-    Protected ones are archived only after approval (law 12).
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """One kind of conclusion: a group of memories becomes one memory, by a model.
+
+    `groups` selects the memories, `task` is the prompt, and `sources` the least number
+    of memories that an answer has to name. `ends` selects from these the memories that
+    are archived for the reason `why`. `keys` are fields of the new memory and `usage`
+    its first usage.
     """
+
+    name: str
+    task: str
+    why: str
+    groups: Callable[[PassView, datetime], Iterable[Memories]]
+    sources: Callable[[InsightPolicy], int]
+    keys: Callable[[InsightPolicy, Sequence[Fact]], Mapping[str, object]]
+    ends: Callable[[PassView, datetime, Memories], Memories] = (
+        lambda _view, _now, some: some
+    )
+    usage: Callable[[InsightPolicy], Usage] = lambda _policy: Usage()
+
+
+def conclude(kind: Conclusion) -> Pass:
+    """Return the pass that draws conclusions of one kind.
+
+    It concludes from as many groups as the run may, in an approved run from those with
+    an approved memory. A memory supports one conclusion.
+    """
+
+    def run(view: PassView, now: datetime) -> list[Step]:
+        policy, approved = view.policy.insight, view.approved
+        groups = [
+            group
+            for group in kind.groups(view, now)
+            if approved is None or any(one.fact.id in approved for one in group)
+        ]
+        found: list[Step] = []
+        room = max(0, policy.runs - view.created_by_pass.get(kind.name, 0))
+        for group in groups[:room]:
+            rows = numbered(view, [one.fact for one in group])
+            why = f"{len(group)} memories are similar"
+            reply = view.ask(kind.task, {"memories": rows}, why)
+            found += reply.steps
+            answer, used = reply.answer or {}, set[int]()
+            for item in answer.get("insights", [answer])[: policy.insights]:
+                numbers = [n for n in item.get("from", ()) if n not in used]
+                used.update(numbers)
+                chosen = [group[number - 1] for number in numbers]
+                if len(chosen) >= kind.sources(policy):
+                    found += _concluded(view, now, kind, item["text"], chosen)
+        return found
+
+    run.__name__ = kind.name
+    return run
+
+
+def _concluded(
+    view: PassView, now: datetime, kind: Conclusion, text: str, chosen: Memories
+) -> list[Step]:
+    """Return a new memory from `chosen`, and the archiving of some of them (`X22`).
+
+    Returns no steps if a user removed this statement before (`X8`), if it is known, or
+    if nothing would be archived.
+    """
+    archived = kind.ends(view, now, chosen)
+    if not archived or is_known(view, text) or _is_removed(view, now, text):
+        return []
+    facts = [one.fact for one in chosen]
+    if refusal := _refusal(view, facts):
+        return [refusal]
+    ended = tuple(one.fact.id for one in archived)
+    fact = concluded_fact(now, kind.name, text, facts, supersedes=ended)
+    fact = replace(fact, **kind.keys(view.policy.insight, facts))  # type: ignore[arg-type]
+    ends = [
+        archive_move(
+            one.fact,
+            kind.why,
+            now,
+            view.zone,
+            {
+                "superseded_by": [*one.fact.superseded_by, fact.id],
+                "end_reason": f"absorbed: {kind.name}",
+            },
+        )
+        for one in archived
+    ]
+    reason = f"concluded from {len(facts)} memories"
+    new = NewMemory(fact, reason, kind.name, kind.usage(view.policy.insight))
+    return [ChangeGroup((new, *ends), ask=not all(map(_may_go, archived)))]
+
+
+def concluded_fact(
+    now: datetime,
+    by: str,
+    text: str,
+    facts: Sequence[Fact],
+    supersedes: tuple[str, ...] = (),
+) -> Fact:
+    """Return a new memory with the turns, entities and tags of its sources."""
+    turns = _distinct(key for fact in facts for key in (fact.source, *fact.also) if key)
+    names = tuple(fact.id for fact in facts)
+    return Fact(
+        ulid(now, "\n".join((by, *names, content_hash(text)))),
+        text,
+        created=now,
+        about=_distinct(name for fact in facts for name in fact.about),
+        tags=_distinct(tag for fact in facts for tag in fact.tags),
+        source=turns[0] if turns else "",
+        also=turns[1:],
+        origin=trust.SYNTHESIZED,
+        confidence=min(fact.confidence for fact in facts),
+        persona=facts[0].persona,
+        supersedes=supersedes,
+        derived_from=names,
+    )
+
+
+def is_known(view: PassView, text: str) -> bool:
+    """Return whether an active memory has this text."""
+    digest = content_hash(text)
+    return any(content_hash(one.fact.text) == digest for one in view.active())
+
+
+def _is_removed(view: PassView, now: datetime, text: str) -> bool:
+    """Return whether a user removed a statement before (`X8`)."""
+    hidden = view.forgotten.hides(text, Utterance(now, fact=True))
+    return hidden or content_hash(text) in view.tombstones
+
+
+def _refusal(view: PassView, facts: Sequence[Fact]) -> Finding | None:
+    """Return why nothing may be concluded from these memories, or None (`C22`)."""
+    weakest = min(facts, key=lambda fact: fact.confidence)
+    proposal = proposal_on(view, "summarize_node", weakest)
+    if proposal.ruling == "allow":
+        return None
+    why = f"it may not support a conclusion: {proposal.why}"
+    return Finding(weakest.id, weakest.path, why, proposal)
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _merged_keys(facts: Sequence[Fact], importance: float) -> dict[str, object]:
+    """Return the most frequent category, and the greatest importance of the sources."""
+    categories = Counter(fact.category for fact in facts)
+    return {
+        "category": min(categories, key=lambda name: (-categories[name], name)),
+        "importance": max(importance, *(fact.importance for fact in facts)),
+    }
+
+
+def _similar(view: PassView, _now: datetime) -> list[Memories]:
+    """Return groups of five similar memories or more (`D9`)."""
     policy = view.policy.insight
     some = seeds(view)[: policy.reflected]
 
-    def close(fits: Callable[[MemoryState], bool]) -> list[list[MemoryState]]:
+    def close(fits: Callable[[MemoryState], bool]) -> list[Memories]:
         found = clusters(view, some, view.policy.similarity.close, fits, above=True)
         return [
             group[: policy.shown] for group in found if len(group) >= policy.cluster
@@ -80,18 +223,13 @@ def cluster(view: PassView, now: datetime) -> list[Step]:
 
     groups = close(_may_go)
     archived = {one.fact.id for group in groups for one in group}
-    groups += close(
+    return groups + close(
         lambda one: one.fact.id not in archived and _may_ask(view, one, "cluster")
     )
-    return _folded(view, now, "cluster", groups, policy.cluster, 0.0)
 
 
-def fold(view: PassView, now: datetime) -> list[Step]:
-    """Conclude one memory from three or more about an entity; archive these (`E17`).
-
-    They are unimportant and have not been used for long. Protected ones are archived
-    only after approval (law 12).
-    """
+def _forgotten(view: PassView, now: datetime) -> list[Memories]:
+    """Return groups of three memories or more about an entity, unimportant and idle."""
     policy = view.policy.insight
     idle = [
         one
@@ -101,7 +239,7 @@ def fold(view: PassView, now: datetime) -> list[Step]:
         and _may_ask(view, one, "fold")
     ]
 
-    def about_one(some: Iterable[MemoryState]) -> list[list[MemoryState]]:
+    def about_one(some: Iterable[MemoryState]) -> list[Memories]:
         return [
             group[: policy.shown]
             for group in _by_entity(view, some)
@@ -115,8 +253,7 @@ def fold(view: PassView, now: datetime) -> list[Step]:
         persona: _may_fold(view, persona, now)
         for persona in {group[0].fact.persona for group in groups}
     }
-    groups = [group for group in groups if ready[group[0].fact.persona]]
-    return _folded(view, now, "fold", groups, policy.fold, policy.folded_importance)
+    return [group for group in groups if ready[group[0].fact.persona]]
 
 
 def _may_fold(view: PassView, persona: str | None, now: datetime) -> bool:
@@ -135,61 +272,29 @@ def _may_fold(view: PassView, persona: str | None, now: datetime) -> bool:
     )
 
 
-def principles(view: PassView, now: datetime) -> list[Step]:
-    """Conclude a principle from similar memories (rows A23, X22).
-
-    The weakest of them is archived.
-    """
+def _related(view: PassView, _now: datetime) -> list[Memories]:
+    """Return groups of related memories from which no principle was drawn (`A23`)."""
     policy = view.policy.insight
     known = {name for one in view.active() for name in one.fact.derived_from}
+
+    def fits(one: MemoryState) -> bool:
+        return not (one.fact.id in known or one.barred or one.fact.expires)
+
     some = [one for one in seeds(view)[: policy.reflected] if not one.barred]
-    groups = [
+    return [
         group[: policy.shown]
-        for group in clusters(
-            view, some, view.policy.similarity.related, lambda one: _is_free(one, known)
-        )
+        for group in clusters(view, some, view.policy.similarity.related, fits)
         if len(group) >= policy.principle_sources and any(map(_may_go, group))
     ]
-    found: list[Step] = []
-    for group in _within_limit(view, "principles", groups):
-        steps, answer = _answered(view, "principle", group)
-        found += steps
-        chosen = _chosen(group, answer)
-        free = sorted(
-            filter(_may_go, chosen),
-            key=lambda one: (view.vitals(one, now).heat, one.fact.id),
-        )
-        if len(chosen) < policy.principle_sources or not free:
-            continue
-        shape = {"category": "principle", "confidence": policy.principle_confidence}
-        usage = Usage(stability=policy.principle_stability)
-        found += _conclude(
-            view, now, "principles", answer["text"], chosen, free[:1], shape, usage
-        )
-    return found
 
 
-def integrate(view: PassView, now: datetime) -> list[Step]:
-    """Turn groups of old and faded episodes into lasting insights.
+def _weakest(view: PassView, now: datetime, chosen: Memories) -> Memories:
+    """Return the memory of the least heat that may be archived, in a list."""
 
-    A large group need not be old. The episodes of a group are about one entity, or
-    about the user and similar, without a long gap between them. They are archived
-    (`B15`).
-    """
-    policy = view.policy.insight
-    found: list[Step] = []
-    for group in _within_limit(view, "integrate", _ripe_groups(view, now)):
-        steps, answer = _answered(view, "insights", group)
-        found += steps
-        used: set[str] = set()
-        for insight in answer.get("insights", ())[: policy.insights]:
-            chosen = [one for one in _chosen(group, insight) if one.fact.id not in used]
-            used |= {one.fact.id for one in chosen}
-            confidences = (one.fact.confidence for one in chosen)
-            shape = {"confidence": min(confidences, default=0.0)}
-            text = insight["text"]
-            found += _conclude(view, now, "integrate", text, chosen, chosen, shape)
-    return found
+    def heat(one: MemoryState) -> tuple[float, str]:
+        return view.vitals(one, now).heat, one.fact.id
+
+    return sorted(filter(_may_go, chosen), key=heat)[:1]
 
 
 def _ready_episodes(
@@ -209,12 +314,12 @@ def _ready_episodes(
     return ready, faded
 
 
-def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
+def _ripe_groups(view: PassView, now: datetime) -> list[Memories]:
     """Return groups of episodes that are ready for an insight (`B15`)."""
     policy = view.policy.insight
     ready, faded = _ready_episodes(view, now)
 
-    def ripe(some: Iterable[list[MemoryState]]) -> Iterator[list[MemoryState]]:
+    def ripe(some: Iterable[Memories]) -> Iterator[Memories]:
         for group in chain.from_iterable(_periods(view, one) for one in some):
             chosen = group
             if len(group) < policy.overlapping:
@@ -234,9 +339,7 @@ def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
     return [*ripe(_by_entity(view, ready)), *ripe(by_likeness)]
 
 
-def _periods(
-    view: PassView, memories: Sequence[MemoryState]
-) -> Iterator[list[MemoryState]]:
+def _periods(view: PassView, memories: Sequence[MemoryState]) -> Iterator[Memories]:
     """Yield the memories, which are in chronological order, split at long gaps."""
     silence = view.policy.insight.group_gap_days * 86400
     period: list[MemoryState] = []
@@ -263,159 +366,6 @@ def _is_faded(view: PassView, one: MemoryState, now: datetime, *, old: bool) -> 
 def _is_old(view: PassView, one: MemoryState, now: datetime) -> bool:
     begun = lifecycle.fading_start(one.fact, one.usage) or now
     return now - begun > timedelta(days=view.policy.insight.ripe_days)
-
-
-def _folded(
-    view: PassView,
-    now: datetime,
-    by: str,
-    groups: Sequence[list[MemoryState]],
-    least: int,
-    importance: float,
-) -> list[Step]:
-    found: list[Step] = []
-    for group in _within_limit(view, by, groups):
-        steps, answer = _answered(view, "fold", group)
-        found += steps
-        chosen = _chosen(group, answer)
-        if len(chosen) < least:
-            continue
-        categories = Counter(one.fact.category for one in chosen)
-        shape = {
-            "category": min(categories, key=lambda name: (-categories[name], name)),
-            "confidence": min(one.fact.confidence for one in chosen),
-            "importance": max(importance, *(one.fact.importance for one in chosen)),
-        }
-        found += _conclude(view, now, by, answer["text"], chosen, chosen, shape)
-    return found
-
-
-def _within_limit(
-    view: PassView, by: str, groups: Iterable[list[MemoryState]]
-) -> list[list[MemoryState]]:
-    """Return as many groups as the pass may still conclude from in this run.
-
-    In a run that a user approved, those with an approved memory.
-    """
-    approved = view.approved
-    room = view.policy.insight.runs - view.created_by_pass.get(by, 0)
-    chosen = [
-        group
-        for group in groups
-        if approved is None or any(one.fact.id in approved for one in group)
-    ]
-    return chosen[: max(0, room)]
-
-
-def _answered(
-    view: PassView, task: str, group: Sequence[MemoryState]
-) -> tuple[list[Step], Answer]:
-    """Return the answer about a group, and findings on its dropped items.
-
-    Without an answer yet, return the question and an empty answer.
-    """
-    why = f"{len(group)} memories are similar"
-    material = {"memories": numbered(view, group)}
-    question, answer = model_question(view, task, material, why)
-    if answer is None:
-        return [question], {}
-    return [*dropped(task, answer)], answer
-
-
-def _chosen(group: Sequence[MemoryState], answer: Answer) -> list[MemoryState]:
-    """Return the memories that an answer names as its sources."""
-    return [group[number - 1] for number in answer.get("from", ())]
-
-
-def _conclude(
-    view: PassView,
-    now: datetime,
-    by: str,
-    text: str,
-    sources: Sequence[MemoryState],
-    archived: Sequence[MemoryState],
-    shape: Mapping[str, object],
-    usage: Usage | None = None,
-) -> list[Step]:
-    """Return a new memory from `sources`, and the archiving of those in `archived` (`X22`).
-
-    Returns no steps if a user removed this statement before (`X8`), if it is known, or
-    if nothing would be archived.
-    """
-    if not archived or _is_unwanted(view, now, text):
-        return []
-    facts = [one.fact for one in sources]
-    if refusal := _refusal(view, facts):
-        return [refusal]
-    fact = replace(_concluded(now, by, text, facts, archived), **shape)  # type: ignore[arg-type]
-    reason = f"concluded from {len(facts)} memories"
-    ends = [
-        archive_move(
-            one.fact,
-            ABSORBED[by],
-            now,
-            view.zone,
-            {
-                "superseded_by": [*one.fact.superseded_by, fact.id],
-                "end_reason": f"absorbed: {by}",
-            },
-        )
-        for one in archived
-    ]
-    new = NewMemory(fact, reason, by, usage or Usage())
-    return [ChangeGroup((new, *ends), ask=not all(map(_may_go, archived)))]
-
-
-def _is_unwanted(view: PassView, now: datetime, text: str) -> bool:
-    """Return whether a user removed a statement, or it is known already."""
-    digest = content_hash(text)
-    if digest in view.tombstones or view.forgotten.hides(
-        text, Utterance(now, fact=True)
-    ):
-        return True
-    return any(content_hash(one.fact.text) == digest for one in view.active())
-
-
-def _refusal(view: PassView, facts: Sequence[Fact]) -> Finding | None:
-    """Return why nothing may be concluded from these memories, or None (`C22`)."""
-    weakest = min(facts, key=lambda fact: fact.confidence)
-    known = Eligibility(
-        weakest.confidence, "candidate", weakest.importance, "consolidation"
-    )
-    proposal = actions.propose("summarize_node", known, view.policy.actions)
-    if proposal.ruling == "allow":
-        return None
-    why = f"it may not support a conclusion: {proposal.why}"
-    return Finding(weakest.id, weakest.path, why, proposal)
-
-
-def _concluded(
-    now: datetime,
-    by: str,
-    text: str,
-    facts: Sequence[Fact],
-    archived: Sequence[MemoryState],
-) -> Fact:
-    """Return the new memory with the turns, entities and tags of its sources."""
-    turns = _distinct(key for fact in facts for key in (fact.source, *fact.also) if key)
-    names = tuple(fact.id for fact in facts)
-    return Fact(
-        ulid(now, "\n".join((by, *names, content_hash(text)))),
-        text,
-        created=now,
-        about=_distinct(name for fact in facts for name in fact.about),
-        tags=_distinct(tag for fact in facts for tag in fact.tags),
-        source=turns[0] if turns else "",
-        also=turns[1:],
-        origin=trust.SYNTHESIZED,
-        persona=facts[0].persona,
-        supersedes=tuple(one.fact.id for one in archived),
-        derived_from=names,
-    )
-
-
-def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
 
 
 def _may_go(one: MemoryState) -> bool:
@@ -445,11 +395,6 @@ def _is_foldable(one: MemoryState) -> bool:
     return not belongs_to_user(one) and not loop and not fact.expires
 
 
-def _is_free(one: MemoryState, known: set[str]) -> bool:
-    """Return whether a principle may be concluded from a memory."""
-    return one.fact.id not in known and not one.barred and not one.fact.expires
-
-
 def _by_entity(
     view: PassView, memories: Iterable[MemoryState]
 ) -> Iterator[list[MemoryState]]:
@@ -465,6 +410,72 @@ def _by_entity(
             groups[key].append(one)
     for _, group in sorted(groups.items()):
         yield sorted(group, key=_by_time)
+
+
+cluster = conclude(
+    Conclusion(
+        "cluster",
+        "fold",
+        "is merged with similar memories",
+        _similar,
+        lambda policy: policy.cluster,
+        lambda _policy, facts: _merged_keys(facts, 0.0),
+    )
+)
+"""Conclude one memory from five or more similar ones, and archive these (`D9`).
+
+Protected ones are archived only after approval (law 12).
+"""
+fold = conclude(
+    Conclusion(
+        "fold",
+        "fold",
+        "is merged with memories on the same subject",
+        _forgotten,
+        lambda policy: policy.fold,
+        lambda policy, facts: _merged_keys(facts, policy.folded_importance),
+    )
+)
+"""Conclude one memory from three or more about an entity; archive these (`E17`).
+
+They are unimportant and have not been used for long. Protected ones are archived
+only after approval (law 12).
+"""
+principles = conclude(
+    Conclusion(
+        "principles",
+        "principle",
+        "is replaced by a principle derived from it",
+        _related,
+        lambda policy: policy.principle_sources,
+        lambda policy, _facts: {
+            "category": "principle",
+            "confidence": policy.principle_confidence,
+        },
+        _weakest,
+        lambda policy: Usage(stability=policy.principle_stability),
+    )
+)
+"""Conclude a principle from similar memories (rows A23, X22).
+
+The weakest of them is archived.
+"""
+integrate = conclude(
+    Conclusion(
+        "integrate",
+        "insights",
+        "becomes part of a lasting insight",
+        _ripe_groups,
+        lambda _policy: 1,
+        lambda _policy, _facts: {},
+    )
+)
+"""Turn groups of old and faded episodes into lasting insights.
+
+A large group need not be old. The episodes of a group are about one entity, or
+about the user and similar, without a long gap between them. They are archived
+(`B15`).
+"""
 
 
 # -- checks ----------------------------------------------------------------------------
@@ -491,15 +502,17 @@ def probe(view: PassView, now: datetime) -> list[Step]:
         return []
     selected = [
         item | {"beside": near[one.fact.id]}
-        for one, item in zip(some, numbered(view, some), strict=True)
+        for one, item in zip(
+            some, numbered(view, [one.fact for one in some]), strict=True
+        )
     ]
     why = f"{len(some)} were not used for {policy.probe_days:g} days"
-    question, answer = model_question(view, "probe", {"memories": selected}, why)
-    if answer is None:
-        return [question]
+    reply = view.ask("probe", {"memories": selected}, why)
+    if reply.answer is None:
+        return reply.steps
 
-    found: list[Step] = [*dropped("probe", answer)]
-    for number in answer.get("invalid", ()):
+    found = reply.steps
+    for number in reply.answer.get("invalid", ()):
         fact = some[number - 1].fact
         reduced = max(policy.probe_least, round(fact.importance * policy.probe_loss, 2))
         if reduced < fact.importance:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import decay, graph, jsonl, lifecycle
 from engram.core.actions import CREATION_ACTIONS
+from engram.core.language.words import terms_of
 from engram.core.records import BlockEdit, Edit, Move
 from engram.maintenance.passes.view import TRASH, EdgeUpdate, FileWrite, VectorPrecision
 
@@ -246,11 +247,16 @@ def topics(view: PassView, now: datetime) -> list[Step]:
 
 
 def _top_terms(view: PassView) -> list[dict[str, object]]:
-    policy, tally = view.policy.consolidation, view.reader.tally
-    tally.follow(one.fact for one in view.memories.values())
+    policy, memories = view.policy.consolidation, view.active()
+    counts, spread = Counter[str](), Counter[str]()
+    for one in memories:
+        view.reader.check()
+        terms = terms_of(one.fact.text)
+        counts.update(terms)
+        spread.update(set(terms))
     scores = {
-        term: count * math.log(tally.memories / tally.spread[term])
-        for term, count in tally.counts.items()
+        term: count * math.log(len(memories) / spread[term])
+        for term, count in counts.items()
         if len(term) >= policy.topic_chars or _is_ideographic_pair(term)
     }
     best = nsmallest(
@@ -259,7 +265,7 @@ def _top_terms(view: PassView) -> list[dict[str, object]]:
         lambda term: (-scores[term], term),
     )
     return [
-        {"term": term, "score": round(scores[term], 4), "count": tally.counts[term]}
+        {"term": term, "score": round(scores[term], 4), "count": counts[term]}
         for term in best
     ]
 

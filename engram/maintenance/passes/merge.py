@@ -11,8 +11,7 @@ import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, get_args
 
-from engram.core import actions, decay, decide
-from engram.core.actions import Eligibility
+from engram.core import decay, decide
 from engram.core.decide import (
     JUDGED_THE_SAME,
     SAYS_THE_SAME,
@@ -23,16 +22,15 @@ from engram.core.decide import (
 from engram.core.records import Edit
 from engram.core.text import content_hash
 from engram.core.todos import EXPIRED, FULFILLED, HABIT
+from engram.maintenance.passes.generated_text import numbered
 from engram.maintenance.passes.groups import (
     Pair,
     belongs_to_user,
     digest_of,
-    dropped,
     link_list,
-    model_question,
     neighbours_of,
-    numbered,
     pairs,
+    proposal_on,
     seeds,
 )
 from engram.maintenance.passes.view import (
@@ -241,7 +239,7 @@ def _merged_keys(
     keys["supersedes"] = _extended(fact.supersedes, *(one.id for one in losers))
     keys |= _united_keys(fact, losers)
     raised = min(
-        decide.reinforced_confidence(fact.confidence, view.policy.ladder),
+        decide.reinforced_confidence(fact.confidence, view.policy.dedup),
         max(fact.confidence, view.reader.believed(fact)),
     )
     if raised != fact.confidence:
@@ -382,22 +380,16 @@ def _ask_verdicts(
         return []
     pairs_shown = [_shown(view, number, pair) for number, pair in enumerate(new, 1)]
     material = {"pairs": pairs_shown}
-    question, answer = model_question(
-        view, "compare", material, f"{len(new)} pairs are similar"
-    )
-    if answer is None:
-        return [question]
-    verdicts = answer.get("verdicts", {})
+    reply = view.ask("compare", material, f"{len(new)} pairs are similar")
+    verdicts = (reply.answer or {}).get("verdicts", {})
     judged = {
         _pair_key(pair): (_texts_digest(pair), *verdicts[str(n)])
         for n, pair in enumerate(new, 1)
         if str(n) in verdicts
     }
     known |= judged
-    steps: list[Step] = [*dropped("compare", answer)]
-    if judged:
-        steps.append(_verdict_file(view, known, len(judged)))
-    return steps
+    files = [_verdict_file(view, known, len(judged))] if judged else []
+    return [*reply.steps, *files]
 
 
 def _verdicts(view: PassView) -> dict[str, tuple[str, str, float]]:
@@ -457,7 +449,7 @@ def _texts_digest(pair: Pair) -> str:
 
 
 def _shown(view: PassView, number: int, pair: Pair) -> dict[str, object]:
-    newer, older = numbered(view, pair)
+    newer, older = numbered(view, [one.fact for one in pair])
     return {"pair": number, "newer": newer | {"n": 1}, "older": older | {"n": 2}}
 
 
@@ -484,9 +476,7 @@ def _same(
     loser, winner = sorted((newer, older), key=rank)
     if belongs_to_user(loser):
         return []
-    ready = actions.propose(
-        "update_note", _known(winner, view.stage(winner, now)), view.policy.actions
-    )
+    ready = proposal_on(view, "update_note", winner.fact, view.stage(winner, now))
     if ready.ruling != "allow":
         why = f"it is judged the same as {loser.fact.path}, and both stay: {ready.why}"
         return [Finding(winner.fact.id, winner.fact.path, why, ready)]
@@ -516,15 +506,11 @@ def _contradicted(
     if sure < policy.insight.sure or older.foreign:
         return [case]
 
-    update = actions.propose(
-        "update_note", _known(newer, stage="candidate"), policy.actions
-    )
+    update = proposal_on(view, "update_note", new)
     if update.ruling != "allow":
         why = f"it contradicts {old.path} and has to wait: {update.why}"
         return [Finding(new.id, new.path, why, update)]
-    discard = actions.propose(
-        "discard", _known(older, view.stage(older, now)), policy.actions
-    )
+    discard = proposal_on(view, "discard", old, view.stage(older, now))
     if discard.ruling != "allow":
         why = f"{new.path} contradicts it, and a user is asked: {discard.why}"
         return [case, Finding(old.id, old.path, why, discard)]
@@ -574,10 +560,6 @@ def _effect(
         why = f"it replaces {old.path}"
         steps.insert(0, Edit(new.path, new.sha, links, why))
     return [ChangeGroup(tuple(steps))]
-
-
-def _known(one: MemoryState, stage: str) -> Eligibility:
-    return Eligibility(one.fact.confidence, stage, one.fact.importance, "consolidation")
 
 
 def _local(when: datetime, zone: tzinfo) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.core import trust
+from engram.core.attributes import attribute
 from engram.core.categories import category_of
 from engram.core.language.states import USER, of_owner
 from engram.core.language.wishes import is_standing_wish
@@ -27,9 +28,9 @@ from engram.maintenance.passes.generated_text import (
     local_date,
     name_words,
     public_memories,
-    question_of,
     sentences,
 )
+from engram.maintenance.passes.view import ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,22 +49,25 @@ def profile(view: PassView, now: datetime) -> list[Step]:
     """Write `profile.md`: lasting memories about the user, at most 60 lines (`C15`).
 
     The most important ones are kept. A row gives an attribute, its value and the day
-    since when; what gives no value is a line. Of equal rows and lines the first counts.
+    since when; what gives no value is a line. Of equal lines the first counts, of equal
+    rows the latest, and of an attribute that a later value replaces the latest value.
     """
     page, texts = view.page(PROFILE), GeneratedText(view, now)
     if page is not None and page.keys.get("kind") != "profile":
         return []  # a user's own note of that name
-    room = view.policy.portraits.profile_lines - len(
+    room = view.policy.profiles.profile_lines - len(
         page.own.split("\n") if page else ()
     )
+    memories = _of_profile(view, now)
+    rows = {one.fact.id: _rows(view, one.fact) for one in memories}
+    by_date = sorted(memories, key=lambda one: _since(one.fact) or now)
+    latest = {key: one.fact.id for one in by_date for key in rows[one.fact.id]}
     shown: dict[tuple[str, str], Line] = {}
-    for one in _of_profile(view, now):
-        if len(shown) >= room:
-            break
+    for one in memories:
         sentence = "profile", normalise(one.fact.text)
-        given = _rows(view, one.fact) or {sentence: line_of(view, one.fact)}
+        given = rows[one.fact.id] or {sentence: line_of(view, one.fact)}
         for key, line in given.items():
-            if len(shown) < room:
+            if len(shown) < room and latest.get(key, one.fact.id) == one.fact.id:
                 shown.setdefault(key, line)
     blocks = {
         name: tuple(line for (block, _), line in shown.items() if block == name)
@@ -82,11 +86,11 @@ def profile(view: PassView, now: datetime) -> list[Step]:
 
 
 def _rows(view: PassView, fact: Fact) -> dict[tuple[str, str], Line]:
-    """Return the rows of a memory in the table of slots (`X31`).
+    """Return the rows of a memory in the table of slots (`X31`), by what they state.
 
     The attribute of a relative, pet or thing of the user is preceded by its word.
     """
-    since = local_date(view, fact.valid_from or fact.created)
+    since = local_date(view, _since(fact))
     rows: dict[tuple[str, str], Line] = {}
     for slot in slots_of(fact):
         subject = of_owner(slot.subject, name_words(view))
@@ -95,8 +99,13 @@ def _rows(view: PassView, fact: Fact) -> dict[tuple[str, str], Line]:
         name = " ".join((*subject[1:], slot.attribute))
         value = trust.with_source_label(slot.written, view.reader.said_by(fact))
         text = " | ".join(cell.replace("|", "/") for cell in (name, value, since))
-        rows["slots", normalise(f"{name} {value}")] = Line(text, (link_name(fact),))
+        stated = name if attribute(slot.attribute).replaced else f"{name} {value}"
+        rows["slots", normalise(stated)] = Line(text, (link_name(fact),))
     return rows
+
+
+def _since(fact: Fact) -> datetime | None:
+    return fact.valid_from or fact.created
 
 
 def identity(view: PassView, now: datetime) -> list[Step]:
@@ -106,7 +115,7 @@ def identity(view: PassView, now: datetime) -> list[Step]:
     a dated list of patterns; beyond 15,000 bytes nothing is added. A pattern is valid
     while all its sources are active.
     """
-    policy = view.policy.portraits
+    policy = view.policy.profiles
     page, texts = view.page(IDENTITY), GeneratedText(view, now)
     wishes = {link_name(one.fact): one.fact for one in _wishes(view, now)}
     had = page.blocks.get("patterns", ()) if page else ()
@@ -171,12 +180,12 @@ def _of_profile(view: PassView, now: datetime) -> list[MemoryState]:
     ranks = {name: rank for rank, name in enumerate(SHARES)}
     ordered = []
     for one in _lasting(view, now):
-        category, attribute = category_of(one.fact.category), attribute_of(one.fact)
-        if attribute == WISH or not category.profile:
+        category, name = category_of(one.fact.category), attribute_of(one.fact)
+        if name == WISH or not category.profile:
             continue
-        if not attribute and (category.corrects or not is_about_owner(view, one.fact)):
+        if not name and (category.corrects or not is_about_owner(view, one.fact)):
             continue
-        rank = ranks.get(attribute, len(ranks))
+        rank = ranks.get(name, len(ranks))
         ordered.append(((not one.fact.pinned, rank, *by_weight(one)), one))
     return [one for _, one in sorted(ordered, key=lambda pair: pair[0])]
 
@@ -224,7 +233,7 @@ def _shortened(
         }
         for n, one in enumerate(lines, 1)
     ]
-    ask = question_of("patterns", {"facts": facts}, f"{IDENTITY} is too long")
+    ask = ModelQuestion.about("patterns", {"facts": facts}, f"{IDENTITY} is too long")
     answer = view.answers.get(ask.key)
     if answer is None:
         texts.steps.append(ask)

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core import trust
 from engram.core.decide import SAYS_THE_SAME
-from engram.core.records import Fact
-from engram.core.text import content_hash, ulid
 from engram.maintenance.passes.entities import retired_steps, united_steps
-from engram.maintenance.passes.groups import dropped, model_question, numbered
+from engram.maintenance.passes.generated_text import numbered
+from engram.maintenance.passes.insight import concluded_fact, is_known
 from engram.maintenance.passes.merge import merged_memories
 from engram.maintenance.passes.view import Finding, NewMemory
 
@@ -76,19 +74,20 @@ def synthesizing(name: str, sources: Sequence[str], *, ask: bool) -> Pass:
         steps: list[Step] = []
         if ask:
             why = f"a user asked for one note about {name}"
-            material = {"memories": numbered(view, some)}
-            question, answer = model_question(view, "fold", material, why)
-            if answer is None:
-                steps.append(question)
-            else:
-                steps += dropped("fold", answer)
-                named = [some[number - 1] for number in answer.get("from", ())]
-                if answer.get("text") and len(named) > 1:
-                    text, chosen = str(answer["text"]), named
-        digest = content_hash(text)
-        if any(content_hash(one.fact.text) == digest for one in view.active()):
+            material = {"memories": numbered(view, [one.fact for one in some])}
+            reply = view.ask("fold", material, why)
+            steps += reply.steps
+            answer = reply.answer or {}
+            named = [some[number - 1] for number in answer.get("from", ())]
+            if answer.get("text") and len(named) > 1:
+                text, chosen = str(answer["text"]), named
+        if is_known(view, text):
             return [*steps, Finding(some[0].fact.id, some[0].fact.path, KNOWN)]
-        fact = _concluded(now, text, [one.fact for one in chosen])
+        facts = [one.fact for one in chosen]
+        fact = replace(
+            concluded_fact(now, "synthesize", text, facts),
+            importance=max(fact.importance for fact in facts),
+        )
         why = f"concluded from {len(chosen)} memories about {name}"
         return [*steps, NewMemory(fact, why, "synthesize")]
 
@@ -102,24 +101,3 @@ def _list(name: str, memories: Sequence[MemoryState]) -> str:
     texts = (one.fact.text.strip() for one in memories)
     sentences = " ".join(text if text[-1:] in ".!?" else f"{text}." for text in texts)
     return f"{name}: {sentences}"
-
-
-def _concluded(now: datetime, text: str, facts: Sequence[Fact]) -> Fact:
-    """Return the new memory, with the turns, entities and ids of its sources."""
-    turns = dict.fromkeys(
-        key for fact in facts for key in (fact.source, *fact.also) if key
-    )
-    source, *also = [*turns] or [""]
-    fact = Fact(
-        ulid(now, "\n".join(("synthesize", content_hash(text)))),
-        text,
-        created=now,
-        about=tuple(dict.fromkeys(name for fact in facts for name in fact.about)),
-        source=source,
-        also=tuple(also),
-        origin=trust.SYNTHESIZED,
-        confidence=min(fact.confidence for fact in facts),
-        persona=facts[0].persona,
-        derived_from=tuple(fact.id for fact in facts),
-    )
-    return replace(fact, importance=max(one.importance for one in facts))

@@ -7,9 +7,7 @@ never changed: only keys of the front matter and generated blocks that no user e
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass
 from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -52,8 +50,7 @@ from engram.maintenance.passes.generated_text import (
     attributes,
     entity_names,
 )
-from engram.maintenance.passes.groups import dropped
-from engram.maintenance.passes.view import FileWrite, ModelQuestion, Step
+from engram.maintenance.passes.view import FileWrite, QuestionReply, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -62,7 +59,7 @@ if TYPE_CHECKING:
     from engram.core.policy import SessionPolicy
     from engram.core.records import Fact, FiledTurn
     from engram.core.sessions import SessionView
-    from engram.maintenance.passes.view import Answer, MemoryState, PassView
+    from engram.maintenance.passes.view import MemoryState, PassView
 
 SECTIONS = {
     "profile": "Profile",
@@ -71,31 +68,6 @@ SECTIONS = {
     "open_loops": "Open loops",
 }
 """The sections of the persona summary and their headings (row E12)."""
-
-
-# -- the question ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ModelReply:
-    """The reply to a question: an answer, or the reason why it could not be read.
-
-    `ask` is the question if it has no reply yet.
-    """
-
-    answer: Answer | None = None
-    fault: str = ""
-    ask: ModelQuestion | None = None
-
-
-def summarise(view: PassView, schema: str, material: str, why: str) -> ModelReply:
-    """Return the reply of a model about `material` in this schema."""
-    ask = ModelQuestion(schema, material, why)
-    if ask.key in view.answers:
-        return ModelReply(view.answers[ask.key])
-    if ask.key in view.answer_failures:
-        return ModelReply(fault=view.answer_failures[ask.key])
-    return ModelReply(ask=ask)
 
 
 # -- passes ----------------------------------------------------------------------------
@@ -108,22 +80,21 @@ def rolling(view: PassView, now: datetime) -> list[Step]:
     24, sentences of the conversation are used. Only turns up to the last multiple of 4
     are used, so that the time of the run does not change the summary.
     """
-    policy, state = view.policy.talks, _SessionState(view)
+    policy, state = view.policy.sessions, _SessionState(view)
     steps: list[Step] = []
     for talk in _due_sessions(view, now, "rolling"):
         mark = rolling_mark(len(talk.turns), policy, model=bool(view.model))
         turns = latest_of_both_sides(talk.turns[:mark], policy.rolling_each)
         why = f"{mark} turns of {talk.stem}"
-        reply = ModelReply()
-        if mark >= policy.rolling_model_turns:
-            reply = summarise(view, "rolling", model_input(turns, policy), why)
+        enough = mark >= policy.rolling_model_turns
+        material = model_input(turns, policy)
+        reply = _reply(view, "rolling", material, why, enough=enough)
         state.record_attempt(talk, now, reply.fault)
-        if reply.ask and view.model:
-            steps.append(reply.ask)
+        steps += reply.steps
+        if reply.waits:
             continue
         if reply.answer:
             text = reply.answer["summary"]
-            steps += dropped("rolling", reply.answer)
         else:
             best = key_sentences(turns, policy, policy.rolling_chars, mark)
             text = _transcript(best)
@@ -153,17 +124,14 @@ def episodes(view: PassView, now: datetime) -> list[Step]:
             continue
         waiting = _episode_turns(view, talk)
         replies = [
-            summarise(view, "episode", model_input(turns, view.policy.talks), why)
+            _reply(view, "episode", model_input(turns, view.policy.sessions), why)
             for number, turns in waiting.items()
             for why in [f"episode {number} of {talk.stem}"]
         ]
-        if questions := [reply.ask for reply in replies if reply.ask]:
-            steps += questions
+        steps += [step for reply in replies for step in reply.steps]
+        if any(reply.waits for reply in replies):
             continue
-        answers = [reply.answer or {} for reply in replies]
-        for answer in answers:
-            steps += dropped("episode", answer)
-        texts = [answer.get("summary", "") for answer in answers]
+        texts = [(reply.answer or {}).get("summary", "") for reply in replies]
         steps += _new_episodes(view, talk, texts)
         done = {"episodes": talk.progress.episodes + len(waiting)}
         steps.append(Edit(talk.path, talk.sha, done, f"{len(waiting)} episodes"))
@@ -176,7 +144,7 @@ def summary(view: PassView, now: datetime) -> list[Step]:
     If the reply of the model could not be read, the key `parse_error` says so and
     sentences of the conversation are used. They are always used below 4 turns.
     """
-    policy, state = view.policy.talks, _SessionState(view)
+    policy, state = view.policy.sessions, _SessionState(view)
     steps: list[Step] = []
     for talk in _due_sessions(view, now, "session"):
         if not talk.sha or talk.filed < len(talk.turns):
@@ -188,15 +156,13 @@ def summary(view: PassView, now: datetime) -> list[Step]:
             continue
         turns = latest_of_both_sides(visible, policy.session_each)
         waiting = _episode_turns(view, talk)
-        reply = ModelReply()
-        if len(visible) >= policy.session_model_turns:
-            material = _session_material(view, talk, turns, waiting)
-            reply = summarise(view, "session", material, f"{talk.stem} is over")
-        if reply.ask and view.model:
-            steps.append(reply.ask)
+        material = _session_material(view, talk, turns, waiting)
+        why, enough = f"{talk.stem} is over", len(visible) >= policy.session_model_turns
+        reply = _reply(view, "session", material, why, enough=enough)
+        steps += reply.steps
+        if reply.waits:
             continue
         answer = dict(reply.answer or _own_words_summary(view, talk, turns))
-        steps += dropped("session", answer)
         keys, body = _summary_edit(view, talk, state, answer, reply.fault)
         if view.model and waiting:
             steps += _new_episodes(view, talk, answer.get("episodes", ()))
@@ -226,7 +192,7 @@ def _session_material(
     talk: SessionView,
     turns: Sequence[FiledTurn],
     waiting: Mapping[int, Sequence[FiledTurn]],
-) -> str:
+) -> dict[str, Any]:
     """Return the material of a session summary; each part of it is an episode."""
     parts = {
         filed.key: number
@@ -236,7 +202,7 @@ def _session_material(
     keys = {filed.key for filed in turns} | parts.keys()
     visible = [filed for filed in talk.turns if filed.key in keys]
     day = f"{talk.started.astimezone(view.zone):%Y-%m-%d}"
-    return model_input(visible, view.policy.talks, parts, day=day)
+    return model_input(visible, view.policy.sessions, parts, day=day)
 
 
 def _episode_turns(view: PassView, talk: SessionView) -> dict[int, Sequence[FiledTurn]]:
@@ -244,7 +210,7 @@ def _episode_turns(view: PassView, talk: SessionView) -> dict[int, Sequence[File
 
     At most the latest 10 turns, without turns of an earlier episode.
     """
-    policy = view.policy.talks
+    policy = view.policy.sessions
     if len(talk.turns[: talk.filed]) < policy.episode_least:
         return {}
     users = [
@@ -280,7 +246,7 @@ def spine(view: PassView, now: datetime) -> list[Step]:
 
     Turns are counted from the session files, so that no counter can be wrong.
     """
-    policy, state = view.policy.talks, _SessionState(view)
+    policy, state = view.policy.sessions, _SessionState(view)
     raw = view.read(SPINE_FILE).decode(errors="replace")
     version, before = (_number(raw, name) for name in ("version", "messages"))
     messages = sum(view.messages.values())
@@ -290,11 +256,10 @@ def spine(view: PassView, now: datetime) -> list[Step]:
     lists = _spine_facts(view, policy, now)
     facts = {name: [_plain(fact) for fact in some] for name, some in lists.items()}
     material = _spine_material(view, raw, facts)
-    reply = summarise(view, "spine", material, f"{messages - before} turns")
-    if reply.ask and view.model:
-        return [reply.ask]
+    reply = _reply(view, "spine", material, f"{messages - before} turns")
+    if reply.waits:
+        return reply.steps
 
-    held_back = dropped("spine", reply.answer or {})
     text = raw or _blank_spine()
     for name in SECTIONS:
         if reply.answer:
@@ -314,12 +279,12 @@ def spine(view: PassView, now: datetime) -> list[Step]:
         line = re.compile(rf"^{name}: .*$", re.MULTILINE)
         text = line.sub(f"{name}: {value}", text, count=1)
     why = f"{messages - before} turns since version {version}"
-    return [FileWrite(SPINE_FILE, text.encode(), why), *held_back, *state.writes()]
+    return [FileWrite(SPINE_FILE, text.encode(), why), *reply.steps, *state.writes()]
 
 
 def _spine_material(
     view: PassView, raw: str, facts: Mapping[str, Sequence[str]]
-) -> str:
+) -> dict[str, Any]:
     """Return the material of the question: the last summary, facts and sessions."""
     shown_text = partial(view.forgotten.visible, utterance=Utterance())
     earlier = {
@@ -334,8 +299,7 @@ def _spine_material(
         }
         for keys in view.summaries
     ]
-    material = {"before": earlier, "facts": facts, "talks": sessions}
-    return json.dumps(material, ensure_ascii=False, sort_keys=True)
+    return {"before": earlier, "facts": facts, "talks": sessions}
 
 
 def _spine_section(name: str, items: Sequence[str], promises: Sequence[Fact]) -> str:
@@ -373,7 +337,7 @@ class _SessionState:
             turns = [one.turn for one in talk.turns if said_by_user(one.turn)]
             if turns:
                 shown = recallable_text(turns[-1])
-                row["lastUserMessage"] = last_message(shown, self.view.policy.talks)
+                row["lastUserMessage"] = last_message(shown, self.view.policy.sessions)
         row["messageCount"] = self.view.messages.get(talk.persona or "", 0)
         return row
 
@@ -409,7 +373,7 @@ class _SessionState:
 
     def writes(self) -> list[Step]:
         """Return the write of the file if it changed; it has the latest sessions."""
-        kept = dict(list(self.files.items())[-self.view.policy.talks.kept :])
+        kept = dict(list(self.files.items())[-self.view.policy.sessions.kept :])
         before = read_state(self.before, "personas"), read_state(self.before)
         if before == (self.personas, kept):
             return []
@@ -439,12 +403,22 @@ def _block_edit(
 # -- texts -----------------------------------------------------------------------------
 
 
+def _reply(
+    view: PassView, task: str, material: object, why: str, *, enough: bool = True
+) -> QuestionReply:
+    """Return the reply of a model; {} without one, or with too few turns."""
+    reply = view.ask(task, material, why, fallback=True)
+    if not enough or (reply.waits and not view.model):
+        return QuestionReply(reply.question, {})
+    return reply
+
+
 def _due_sessions(view: PassView, now: datetime, what: str) -> list[SessionView]:
     minutes = view.policy.buffer.session_gap_minutes
     return [
         t
         for t in view.talks
-        if what in due(t.progress, now, minutes, view.policy.talks, model=view.model)
+        if what in due(t.progress, now, minutes, view.policy.sessions, model=view.model)
     ]
 
 
@@ -457,7 +431,7 @@ def _own_words_summary(
     view: PassView, talk: SessionView, turns: Sequence[FiledTurn]
 ) -> dict[str, Any]:
     """Return a session summary from its sentences and memories, without a model (`E11`)."""
-    policy = view.policy.talks
+    policy = view.policy.sessions
     chars = policy.line_chars + policy.items * policy.item_chars
     sentences = key_sentences(turns, policy, chars, policy.items + 1)
     best = [f"{speaker_name(turn)}: {text}" for turn, text in sentences]
@@ -528,7 +502,7 @@ def _episode(
         path,
         keys,
         f"{text}\n",
-        f"{number * view.policy.talks.episode_users} turns of the user",
+        f"{number * view.policy.sessions.episode_users} turns of the user",
     )
 
 
@@ -543,7 +517,7 @@ def _spine_facts(
 
     def rank(one: MemoryState) -> tuple[bool, bool, float, str]:
         again = len(one.fact.also) + one.usage.confirmations
-        weight = after_mentions(one.fact.importance, again, view.policy.ladder)
+        weight = after_mentions(one.fact.importance, again, view.policy.dedup)
         is_standing = bool(attribute_of(one.fact))
         return (not one.fact.pinned, not is_standing, -weight, one.fact.id)
 

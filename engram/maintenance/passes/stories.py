@@ -18,9 +18,8 @@ from engram.maintenance.passes.generated_text import (
     link_name,
     local_date,
     memories_by_entity,
-    numbered,
-    question_of,
 )
+from engram.maintenance.passes.view import ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +41,7 @@ def storylines(view: PassView, now: datetime) -> list[Step]:
     model retells them in two or three sentences. A note does not change if too few of
     its memories are active.
     """
-    policy, texts = view.policy.portraits, GeneratedText(view, now)
+    policy, texts = view.policy.profiles, GeneratedText(view, now)
     existing = _existing(view)
     room = policy.stories - sum(len(spans) for spans in existing.values())
     asks = policy.entities - texts.made_now("story")
@@ -62,18 +61,9 @@ def storylines(view: PassView, now: datetime) -> list[Step]:
             change, latest = _storyline(view, entity, period, known, span)
             texts.show(change, view.page(change.path))
             if asks > 0:
-                asks -= _tell_story(texts, entity, change.path, latest)
+                about = {"name": entity.name}
+                asks -= texts.tell(change.path, "story", "story", latest, about)
     return texts.finish()
-
-
-def _tell_story(
-    texts: GeneratedText, entity: Entity, path: str, latest: Sequence[Fact]
-) -> bool:
-    """Generate the sentences of a storyline; return False if they are up to date."""
-    material = {"name": entity.name, "facts": numbered(texts.view, latest)}
-    ask = question_of("story", material, f"{entity.name} came up again and again")
-    change = BlockEdit(path, f"generated from {len(latest)} memories")
-    return texts.generate(change, "story", ask, [(link_name(fact),) for fact in latest])
 
 
 def macros(view: PassView, now: datetime) -> list[Step]:
@@ -81,7 +71,7 @@ def macros(view: PassView, now: datetime) -> list[Step]:
 
     It lists the storylines, and a model retells them in two to four sentences (`B1`).
     """
-    policy, texts = view.policy.portraits, GeneratedText(view, now)
+    policy, texts = view.policy.profiles, GeneratedText(view, now)
     asks = policy.entities - texts.made_now("story")
     for name, known in sorted(_existing(view).items()):
         spans = sorted((*span, path) for path, span in known.items())
@@ -124,7 +114,7 @@ def _tell_macro(
     if not all(row["text"] for row in rows):
         return False
     material = {"name": name, "facts": rows}
-    ask = question_of("macro", material, f"{name} has {len(spans)} storylines")
+    ask = ModelQuestion.about("macro", material, f"{name} has {len(spans)} storylines")
     change = BlockEdit(path, f"generated from {len(spans)} storylines")
     sources = [(_stem(story),) for _, _, story in spans]
     return texts.generate(change, "story", ask, sources)
@@ -162,7 +152,7 @@ def _periods(
 
 
 def _is_story(view: PassView, period: Sequence[MemoryState]) -> bool:
-    policy = view.policy.portraits
+    policy = view.policy.profiles
     days = {local_date(view, one.fact.created) for one in period}
     sources = {one.fact.source.partition("#")[0] or one.fact.id for one in period}
     enough = len(sources) >= policy.story_sources and len(days) >= policy.story_days
@@ -197,7 +187,7 @@ def _storyline(
     first, last = period[0].fact.created, period[-1].fact.created
     begin = local_date(view, first)
     path = known or f"traces/{slug(entity.name, _SLUG_BYTES)}-{begin}{SUFFIX}"
-    latest = [one.fact for one in period[-view.policy.portraits.together :]]
+    latest = [one.fact for one in period[-view.policy.profiles.together :]]
     moments = tuple(
         Line(
             f"{local_date(view, fact.created)}: {line_of(view, fact).text}",

@@ -6,16 +6,15 @@ Also the steps that a pass may return: changes of files, questions and findings.
 from __future__ import annotations
 
 import hashlib
-from array import array
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.core import decay, decide, lifecycle
 from engram.core.forgetting import TombstoneSet
-from engram.core.language.words import content, language, words
 from engram.core.records import (
     BlockEdit,
     Change,
@@ -30,7 +29,7 @@ from engram.core.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
     from datetime import datetime, tzinfo
 
     from engram.core.actions import Proposal
@@ -86,6 +85,36 @@ class ModelQuestion:
     def key(self) -> str:
         """The key of the answer, equal for equal questions."""
         return hashlib.sha256(f"{self.task}\n{self.material}".encode()).hexdigest()
+
+    @classmethod
+    def about(cls, task: str, material: object, why: str) -> ModelQuestion:
+        """Return the question about `material`; equal material makes equal questions."""
+        text = json.dumps(material, ensure_ascii=False, sort_keys=True)
+        return cls(task, text.translate(_BREAKS), why)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReply:
+    """The reply to a question: an answer, or in `fault` why it could not be read."""
+
+    question: ModelQuestion
+    answer: Answer | None = None
+    fault: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether the model has still to be asked."""
+        return self.answer is None and not self.fault
+
+    @property
+    def steps(self) -> list[Step]:
+        """The question if it waits, else a finding for each reason of dropped items."""
+        if self.waits:
+            return [self.question]
+        return [
+            Finding("", self.question.task, f"{number} dropped from an answer: {why}")
+            for why, number in (self.answer or {}).get("dropped", {}).items()
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,83 +191,9 @@ Step = (
 )
 
 
-_MOST_IGNORED_LETTERS = 2
-"""Terms with this number of letters or fewer are not compared."""
-
-
-class TermCounts:
-    """The frequency of each term, and the number of active memories that contain it.
-
-    The counts are updated from the memories that changed.
-    """
-
-    def __init__(self) -> None:
-        self.counts = Counter[str]()
-        self.spread = Counter[str]()
-        self._counted: set[int] = set()
-
-    @property
-    def memories(self) -> int:
-        """The number of memories counted."""
-        return len(self._counted)
-
-    def follow(self, facts: Iterable[Fact]) -> None:
-        """Update the counts to the active ones of `facts`, which are all memories."""
-        by_key = {hash((fact.id, fact.text)): fact for fact in facts}
-        active = {key for key, fact in by_key.items() if fact.status == "active"}
-        # the text of a deleted memory is unknown, so its terms cannot be subtracted
-        if not self._counted <= by_key.keys():
-            self.counts.clear()
-            self.spread.clear()
-            self._counted.clear()
-        for key in active - self._counted:
-            terms = _terms(by_key[key].text)
-            self.counts.update(terms)
-            self.spread.update(set(terms))
-        for key in self._counted - active:
-            terms = _terms(by_key[key].text)
-            _subtract(self.counts, terms)
-            _subtract(self.spread, set(terms))
-        self._counted = active
-
-
-class TermCache:
-    """The terms of each memory with three letters or more, as hashes.
-
-    They are compared, never displayed.
-    """
-
-    def __init__(self) -> None:
-        self._cache: dict[int, array[int]] = {}
-
-    def terms_by_id(self, facts: Iterable[Fact]) -> dict[str, array[int]]:
-        """Return the terms of each of `facts` by id; drop the terms of other facts."""
-        by_key = {hash((fact.id, fact.text)): fact for fact in facts}
-        self._cache = {
-            key: self._cache.get(key) or _hashes(fact.text)
-            for key, fact in by_key.items()
-        }
-        return {fact.id: self._cache[key] for key, fact in by_key.items()}
-
-
-def _hashes(text: str) -> array[int]:
-    terms = (term for term in _terms(text) if len(term) > _MOST_IGNORED_LETTERS)
-    return array("q", {hash(term) for term in terms})
-
-
-def _terms(text: str) -> list[str]:
-    parts = words(text)
-    return content(parts, language(parts))
-
-
-def _subtract(counter: Counter[str], terms: Iterable[str]) -> None:
-    counter.subtract(terms)
-    for term in terms:
-        if not counter[term]:
-            del counter[term]
-
-
 T = TypeVar("T")
+_BREAKS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
+"""Line breaks of Unicode, which JSON does not escape."""
 
 FOREIGN = "engram did not write it"
 """Why no run changes a note without a creation in the action log.
@@ -282,14 +237,7 @@ class MemoryState:
 
 
 class VaultReader:
-    """Read access of a pass to the vault; this base class is an empty vault.
-
-    `tally` counts the terms of all memories, `terms` caches those of each.
-    """
-
-    def __init__(self) -> None:
-        self.tally = TermCounts()
-        self.terms = TermCache()
+    """Read access of a pass to the vault; this base class is an empty vault."""
 
     def begin(self, pass_name: str) -> None:
         """Record that a pass begins; raise an error if the run must be given up."""
@@ -317,10 +265,6 @@ class VaultReader:
         """Return the active neighbours of a memory, nearest first, on the nominal scale."""
         return ()
 
-    def same_state(self, fact: Fact) -> Sequence[Fact]:  # noqa: ARG002
-        """Return active memories that may state the same attribute, such as a home."""
-        return ()
-
     def statements(self) -> Mapping[str, str]:
         """Return the stored content hashes of memories, by id."""
         return {}
@@ -332,10 +276,6 @@ class VaultReader:
     def said_by(self, fact: Fact) -> str:  # noqa: ARG002
         """Return the source class of a memory (`D6`)."""
         return "user"
-
-    def group_speakers(self, fact: Fact) -> frozenset[str]:  # noqa: ARG002
-        """Return the users who told a memory in groups; empty if it has another source."""
-        return frozenset()
 
     def edited_times(self) -> Mapping[str, Mapping[str, str]]:
         """Return by memory the keys of its time since a user edited the words or keys."""
@@ -382,7 +322,6 @@ class PassView:
     Files: `reader` reads the vault. `written` has the planned content of files, and
     `amended` the planned notes with generated blocks. `logs` are the paths of the logs
     that lose old rows, `roots` the configured folders outside the vault (`D10`).
-    `reads` collects the paths that a pass has read.
 
     Model: `model` is true if one is configured. `answers` has its answers and
     `answer_failures` the reasons why an answer could not be read, by question key.
@@ -419,31 +358,38 @@ class PassView:
     owner: Sequence[str] = ()
     written: Mapping[str, bytes | None] = field(default_factory=dict)
     amended: Mapping[str, Page] = field(default_factory=dict)
-    reads: set[str] = field(default_factory=set, repr=False, compare=False)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
     _cache: dict[object, tuple[tuple[object, ...], Any]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
+    def ask(
+        self, task: str, material: object, why: str, *, fallback: bool = False
+    ) -> QuestionReply:
+        """Return the reply to a question, which waits until a model has answered.
+
+        With a `fallback` by rules it does not wait after an answer that is unreadable.
+        """
+        question = ModelQuestion.about(task, material, why)
+        answer = self.answers.get(question.key)
+        use_rules = fallback and answer is None
+        fault = self.answer_failures.get(question.key, "") if use_rules else ""
+        return QuestionReply(question, answer, fault)
+
     def read(self, path: str) -> bytes:
         """Return the bytes of a file of the vault, or b'' if there is none."""
-        self.reads.add(path)
         if path in self.written:
             return self.written[path] or b""
         return self.reader.read(path)
 
     def page(self, path: str) -> Page | None:
         """Return the note at `path`, which is not a memory; None if unreadable."""
-        self.reads.add(path)
         return self.amended.get(path) or self.reader.page(path)
 
     def pages(self, folder: str) -> list[str]:
         """Return the paths of the notes in a folder of the vault."""
-        self.reads.add(f"{folder}/")
-        return sorted({*self.reader.pages(folder), *self._added(folder)})
-
-    def _added(self, folder: str) -> set[str]:
-        return {path for path in self.amended if path.rpartition("/")[0] == folder}
+        added = {path for path in self.amended if path.rpartition("/")[0] == folder}
+        return sorted({*self.reader.pages(folder), *added})
 
     def active(self) -> Sequence[MemoryState]:
         """Return the active memories."""
@@ -486,35 +432,8 @@ class PassView:
         """The id of the memory at each path."""
         return {one.fact.path: name for name, one in self.memories.items()}
 
-    def is_like(self, other: PassView, reads: Iterable[str]) -> bool:
-        """Return whether a pass that reads these paths has equal input in both views.
-
-        A path that ends in `/` is a folder.
-        """
-        fixed = (
-            item.name
-            for item in fields(self)
-            if item.compare and item.name not in {"written", "amended"}
-        )
-        if any(getattr(self, name) is not getattr(other, name) for name in fixed):
-            return False
-        return all(self._reads_alike(other, path) for path in reads)
-
-    def _reads_alike(self, other: PassView, path: str) -> bool:
-        """Return whether a file, note or folder is the same in both views."""
-        folder = path.removesuffix("/")
-        return (
-            self.written.get(path, path) == other.written.get(path, path)
-            and self.amended.get(path) == other.amended.get(path)
-            and self._added(folder) == other._added(folder)
-        )
-
     def after(self, update: ViewUpdate) -> PassView:
-        """Return the view with the planned changes of a pass.
-
-        An unchanged field stays the same object, so that a pass that reads only such
-        fields need not be called again.
-        """
+        """Return the view with the planned changes of a pass, itself if there are none."""
         changed: dict[str, Any] = {}
         if update.memories:
             changed["memories"] = _overlaid(self.memories, update.memories)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from engram.serve.command_group import tree
 from engram.serve.commands import (  # noqa: F401
     agents,
-    completion,
     daemon,
     evaluation,
     maintenance,

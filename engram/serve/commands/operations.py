@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from engram.operations.table import Operation, Param
-    from engram.serve import completion, connection
+    from engram.serve import connection
 
 UNHEALTHY = 1
 """The exit code of `doctor` with a problem, and of `purge` with remaining words."""
@@ -26,17 +25,16 @@ LONG = ("consolidate", "doctor", "flush", "prune")
 TYPES: dict[str, Any] = {"int": int, "float": float}
 
 
-def _parameter(operation: Operation, param: Param) -> click.Parameter:
-    complete = _completion(operation.name, param.name)
+def _parameter(param: Param, *, last: bool) -> click.Parameter:
+    """Return the parameter of an argument; the `last` text may be several words."""
     if param.positional:
         return click.Argument(
             [param.name],
             required=param.required,
-            nargs=-1 if param.kind == "list" else 1,
-            shell_complete=complete,
+            nargs=-1 if last or param.kind == "list" else 1,
         )
-    flag = "-" * (1 if len(param.name) == 1 else 2) + param.name.replace("_", "-")
-    kind, meaning = TYPES.get(param.kind, str), _sentence(param.meaning)
+    flag = param.flag
+    kind, meaning = TYPES.get(param.kind, str), _sentence(_meaning(param))
     if param.kind == "bool":
         if param.default:
             flag = f"{flag}/--no-{flag.removeprefix('--')}"
@@ -47,17 +45,7 @@ def _parameter(operation: Operation, param: Param) -> click.Parameter:
         type=kind,
         multiple=param.kind == "list",
         help=meaning,
-        shell_complete=complete,
     )
-
-
-def _completion(operation: str, name: str) -> completion.Complete | None:
-    """Return the completion of an argument; only if a shell asks are modules loaded."""
-    if "_ENGRAM_COMPLETE" not in os.environ:
-        return None
-    from engram.serve import completion
-
-    return completion.of(operation, name)
 
 
 def _operation(operation: Operation) -> Command:
@@ -68,8 +56,11 @@ def _operation(operation: Operation) -> Command:
         sent = {}
         for param in operation.params:
             value = params[param.name]
-            if value is not None and value != () and value is not param.default:
-                sent[param.name] = list(value) if isinstance(value, tuple) else value
+            if value is None or value == () or value is param.default:
+                continue
+            if isinstance(value, tuple):
+                value = list(value) if param.kind == "list" else " ".join(value)
+            sent[param.name] = value
         verbose = bool(sent.pop("verbose", False))
         with cli.connect() as vault, long_work(operation.name):
             result = vault.call(operation.name, sent)
@@ -79,12 +70,13 @@ def _operation(operation: Operation) -> Command:
         fine = result.get("healthy", True) and result.get("clean", True)
         return 0 if fine else UNHEALTHY
 
+    words = [param for param in operation.params if param.positional][-1:]
     return Command(
         operation.name,
         callback=callback,
         help="\n\n".join([operation.help, *_arguments(operation)]),
         params=[
-            *(_parameter(operation, param) for param in operation.params),
+            *(_parameter(param, last=param in words) for param in operation.params),
             *([_verbose()] if operation.name in BRIEF else []),
         ],
     )
@@ -121,6 +113,12 @@ def _arguments(operation: Operation) -> Iterator[str]:
             yield f"{param.name.upper()} is {param.help}."
 
 
+def _meaning(param: Param) -> str:
+    """Return the help text, with the range of a number."""
+    span = f", {param.least} to {param.most}" if param.is_number else ""
+    return param.help + span
+
+
 def _sentence(words: str) -> str:
     return words[:1].upper() + words[1:] + "."
 
@@ -139,18 +137,13 @@ def _update(name: str, words: str, **change: Any) -> None:
     )
 
     @click.pass_obj
-    def callback(cli: CliContext, id: str) -> None:  # noqa: A002
+    def callback(cli: CliContext, id: str) -> None:
         with cli.connect() as vault:
             cli.show(name, vault.call("update", {"id": id, **change}))
 
     tree.add_command(
-        Command(name, callback=callback, help=words, params=[id_argument("update")])
+        Command(name, callback=callback, help=words, params=[click.Argument(["id"])])
     )
-
-
-def id_argument(operation: str) -> click.Argument:
-    """Return the argument ID, completed as in the command of `operation`."""
-    return click.Argument(["id"], shell_complete=_completion(operation, "id"))
 
 
 _update("pin", "Pin a memory, so that it never fades.", pinned=True)

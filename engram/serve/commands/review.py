@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from engram.serve.command_group import CliContext, Command, CommandGroup, common, tree
-from engram.serve.commands.operations import id_argument
 
 
 @tree.group(cls=CommandGroup, params=common(), invoke_without_command=True)
@@ -33,12 +32,14 @@ def _answer(decision: str, words: str) -> None:
     """Add a command for one answer to a review case."""
 
     @click.pass_obj
-    def callback(cli: CliContext, id: str) -> None:  # noqa: A002
+    def callback(cli: CliContext, id: str) -> None:
         with cli.connect() as vault:
             cli.show("decide", vault.call("decide", {"id": id, "decision": decision}))
 
     review.add_command(
-        Command(decision, callback=callback, help=words, params=[id_argument("decide")])
+        Command(
+            decision, callback=callback, help=words, params=[click.Argument(["id"])]
+        )
     )
 
 
@@ -56,7 +57,7 @@ _answer(
 @review.command()
 @click.argument("id")
 @click.pass_obj
-def diff(cli: CliContext, id: str) -> None:  # noqa: A002
+def diff(cli: CliContext, id: str) -> None:
     """Show a review case with the turn behind each statement."""
     with cli.connect() as vault:
         cli.show("diff", vault.call("review", {"id": id}))

@@ -57,16 +57,8 @@ def config_show(cli: CliContext) -> None:
     cli.show("config", {key.name: _value(settings, key) for key in keys()})
 
 
-def _complete_key(
-    context: click.Context, param: click.Parameter, begun: str
-) -> list[click.shell_completion.CompletionItem]:
-    from engram.serve import completion
-
-    return completion.keys(context, param, begun)
-
-
 @config.command("explain")
-@click.argument("key", shell_complete=_complete_key)
+@click.argument("key")
 @click.pass_obj
 def config_explain(cli: CliContext, key: str) -> None:
     """Explain one setting.
@@ -133,3 +125,22 @@ def _value(settings: Settings, key: Key) -> Any:
         if isinstance(value, bool | int | None)
         else str(value)
     )
+
+
+@tree.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_(shell: str) -> None:
+    """Print the completion script for a shell.
+
+    SHELL is bash, zsh or fish. For bash: `eval "$(engram completion bash)"`.
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    script = kind(tree, {}, "engram", "_ENGRAM_COMPLETE").source()
+    cli = click.get_current_context().ensure_object(CliContext)
+    if cli.as_json:
+        cli.show("completion", {"shell": shell, "script": script})
+    else:
+        put(script)

@@ -35,9 +35,7 @@ def observe(cli: CliContext) -> int:
 
     with cli.connect() as vault:
         result = serve_observe.observe(sys.stdin, vault.call)
-        if not isinstance(
-            vault, connection.RemoteVault
-        ):  # otherwise a daemon extracts memories later
+        if not isinstance(vault, connection.DaemonVault):  # it extracts them later
             result |= serve_observe.parked(vault.call)
     cli.show("observe", result)
     return serve_observe.exit_code(result)

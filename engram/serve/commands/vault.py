@@ -90,7 +90,7 @@ def stats(cli: CliContext, *, plot: bool) -> None:
 @tree.command("open")
 @click.argument("id")
 @click.pass_obj
-def open_(cli: CliContext, id: str) -> None:  # noqa: A002
+def open_(cli: CliContext, id: str) -> None:
     """Open the note of a memory or an entity in your editor.
 
     ID is the id of a memory, an unambiguous prefix of it, its path, or the name of an

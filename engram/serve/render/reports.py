@@ -115,7 +115,7 @@ def _purged_units(result: Mapping[str, Any]) -> Iterator[str]:
     )
     yield (
         f"searched for {result['traces']} sentences, names and words, as they are and "
-        f"in UTF-16 and base64, in {files}"
+        f"escaped, in {files}"
     )
     for one in result["left"]:
         yield f"  left: {one['path']}: {one['why']}"

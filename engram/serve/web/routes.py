@@ -1,11 +1,10 @@
-"""The routes of the page: each calls operations and shows their results."""
+"""The routes of the page: pages, its files, and the forms that change the vault."""
 
 from __future__ import annotations
 
 from concurrent.futures import Future
 from contextlib import suppress
-from datetime import datetime
-from importlib import resources
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -22,18 +21,18 @@ from engram.errors import (
     UnauthorisedError,
 )
 from engram.operations.table import BY_NAME
-from engram.serve.web import memory, overview, review, search
 from engram.serve.web.access import OPEN_PATH, SESSION_SECONDS
-from engram.serve.web.html import Html, join, tag
-from engram.serve.web.layout import STATIC, Visit, button, link, page, title
+from engram.serve.web.markup import FILES, STATIC, asset, link, rendered
+from engram.serve.web.pages import PAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from starlette.requests import Request
 
     from engram.serve.http import Routes
     from engram.serve.web.access import WebAccess
+    from engram.serve.web.pages import Call, Query, Shown
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; "
@@ -45,27 +44,42 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-FILES = {
-    "style.css": "text/css; charset=utf-8",
-    "page.js": "text/javascript; charset=utf-8",
-    "htmx.min.js": "text/javascript; charset=utf-8",
-    "icon.svg": "image/svg+xml",
-}
-"""The files of the page, with their media types."""
-HITS, ROWS, RUNS = 20, 60, 10
-FORECAST_DAYS = 365
+KEPT = HEADERS | {"Cache-Control": "private, max-age=31536000, immutable"}
+"""The headers of a file whose address changes with its content."""
 ACTIONS = {
-    "decide": "Decided.",
-    "undo": "The run was undone.",
-    "update": "Changed.",
-    "forget": "Forgotten. It can be restored.",
     "confirm": "Confirmed.",
-    "dispute": "Marked as doubtful.",
     "correct": "Corrected.",
+    "decide": "Decided.",
+    "dispute": "Marked as doubtful.",
+    "forget": "Forgotten. It can be restored.",
+    "remember": "Remembered.",
     "settle": "Done.",
+    "undo": "Undone.",
+    "update": "Changed.",
 }
 """Operations that a form may name, with the message shown afterwards."""
-MOST_FIELDS = 20
+MOST_FIELDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """The request of a page: path, query and form token.
+
+    `done` tells the last action, and `runs` are its runs, by which it can be undone.
+    `waiting` is the number of open review cases.
+    """
+
+    path: str
+    query: Mapping[str, str]
+    token: str = ""
+    done: str = ""
+    runs: Sequence[str] = ()
+    waiting: int = 0
+
+    @property
+    def here(self) -> str:
+        """The address of the page, to which a form returns."""
+        return link(self.path, **self.query)
 
 
 class WebPages:
@@ -74,56 +88,50 @@ class WebPages:
     def __init__(self, answers: Routes, access: WebAccess) -> None:
         self.answers = answers
         self.access = access
-        folder = resources.files("engram.serve.web") / "static"
-        self._files = {name: (folder / name).read_bytes() for name in FILES}
 
     def routes(self) -> list[Route]:
         """Return the routes of the page."""
-        pages: dict[str, Callable[[Visit], str]] = {
-            "/": self.search,
-            "/web/timeline": self.timeline,
-            "/web/review": self.review,
-            "/web/people": self.people,
-            "/web/entity": self.entity,
-            "/web/graph": self.graph,
-            "/web/health": self.health,
-            "/web/conversation": self.conversation,
-            "/web/memory/{id:path}": self.memory,
-        }
-        shown = [
+        *shown, absent = [
             Route(path, self._endpoint(make), methods=["GET"])
-            for path, make in pages.items()
+            for path, make in PAGES.items()
         ]
         return [
             *shown,
             Route("/web/do", self.act, methods=["POST"]),
             Route(OPEN_PATH, self.open, methods=["GET"]),
             Route(STATIC + "{name}", self.file, methods=["GET"]),
-            Route("/web/{rest:path}", self._endpoint(_no_page), methods=["GET"]),
+            absent,
         ]
 
-    # -- requests ----------------------------------------------------------------------
-
     def _endpoint(
-        self, make: Callable[[Visit], str]
+        self, make: Callable[[Call, Query], Shown]
     ) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             return await run_in_threadpool(self._shown, make, request)
 
         return endpoint
 
-    def _shown(self, make: Callable[[Visit], str], request: Request) -> Response:
-        session = self.access.session(request.headers.raw)
-        query = {**dict(request.query_params), **request.path_params}
+    def _shown(
+        self, make: Callable[[Call, Query], Shown], request: Request
+    ) -> Response:
         waiting = 0
         with suppress(EngramError):
-            waiting = len(self.call("review", {"all": True})["cases"])
-        visit = Visit(request.url.path, query, self.access.form_token(session))
-        visit = Visit(visit.path, query, visit.token, _done(visit), waiting)
+            waiting = len(self.call("review", all=True)["cases"])
+        query = dict(request.query_params)
+        runs = query.pop("runs", "").split(",")
+        visit = Visit(
+            request.url.path,
+            query,
+            self.access.form_token(self.access.session(request.headers.raw)),
+            _told(query.pop("done", ""), len(runs)),
+            [run for run in runs if run],
+            waiting,
+        )
         try:
-            return _page(make(visit))
+            template, values = make(self.call, query | request.path_params)
         except EngramError as fault:
-            return _page(_fault_page(visit, fault), fault.status)
+            return _fault(visit, fault)
+        return _page(template, visit=visit, **values)
 
     async def open(self, request: Request) -> Response:
         """Begin a session by a link that works once."""
@@ -132,12 +140,7 @@ class WebPages:
             raise UnauthorisedError("this link was used or has expired")
         # a page with a link: after a redirect from another program, a browser does not
         # send a cookie that is SameSite=Strict
-        head = join(
-            tag("meta", http_equiv="refresh", content="0;url=/"),
-            tag("link", rel="icon", href=f"{STATIC}icon.svg", type="image/svg+xml"),
-        )
-        body = tag("p", tag("a", "Open your memory", href="/"))
-        response = _page(f"<!doctype html>\n{join(head, body)}")
+        response = _page("opened.html")
         response.set_cookie(
             self.access.cookie_name,
             cookie,
@@ -148,201 +151,91 @@ class WebPages:
         return response
 
     async def file(self, request: Request) -> Response:
-        """Return a file of the page."""
+        """Return a file of the page; a browser keeps it under its present address."""
         name = request.path_params["name"]
         if name not in FILES:
             raise NotFoundError("the page has no such file", where=name)
-        return Response(self._files[name], media_type=FILES[name], headers=HEADERS)
+        content, address = asset(name)
+        is_present = address.endswith(f"?{request.url.query}")
+        return Response(
+            content, headers=KEPT if is_present else HEADERS, media_type=FILES[name]
+        )
 
     async def act(self, request: Request) -> Response:
         """Carry out the operation that a form names, and redirect to its page."""
         raw = (await request.body()).decode("utf-8", "replace")
         try:
-            fields = dict(
-                parse_qsl(raw, keep_blank_values=True, max_num_fields=MOST_FIELDS)
-            )
+            fields = parse_qsl(raw, keep_blank_values=True, max_num_fields=MOST_FIELDS)
         except ValueError as fault:
             raise BadRequestError("the form has too many fields") from fault
         session = self.access.session(request.headers.raw)
-        if not self.access.is_form_token(session, fields.pop("token", "")):
+        if not self.access.is_form_token(session, dict(fields).get("token", "")):
             raise ForbiddenError(
                 "the form is not one of this session", fix="Open the page again."
             )
         return await run_in_threadpool(self._act, fields)
 
-    def _act(self, fields: dict[str, str]) -> Response:
-        back, name = fields.pop("back", "/"), fields.pop("operation", "")
+    def _act(self, fields: list[tuple[str, str]]) -> Response:
+        """Carry out an operation, for each selected id if the form names several."""
+        sent = dict(fields)
+        back, name = sent.get("back", "/"), sent.get("operation", "")
         if not back.startswith("/") or back.startswith("//") or "\\" in back:
             back = "/"
-        visit = Visit(back, {}, "")
+        results: list[dict[str, Any]] = []
         try:
             if name not in ACTIONS:
                 raise BadRequestError("the page has no such action", where=name)
-            result = self.call(name, _arguments(name, fields))
+            for arguments in _arguments(name, fields):
+                results.append(self.call(name, **arguments))  # noqa: PERF401  # what was done before a fault is told
         except EngramError as fault:
-            return _page(_fault_page(visit, fault), fault.status)
-        more = {"run": result["run"]} if name == "decide" and result.get("run") else {}
+            done = _told(name, len(results)) if results else ""
+            return _fault(Visit(back, {}, done=done), fault)
+        # undone in the opposite order
+        runs = [one["run"] for one in reversed(results) if one.get("run")]
         target, _, query = back.partition("?")
         kept = dict(parse_qsl(query))
-        if name == "correct" and result.get("id"):
-            target, kept = f"/web/memory/{result['id']}", {}
-        return RedirectResponse(
-            link(target, **(kept | {"done": name} | more)), 303, HEADERS
-        )
+        if name in {"correct", "remember"} and results[0].get("id"):
+            target, kept = f"/web/memory/{results[0]['id']}", {}
+        told = {"done": name, "runs": "" if name == "undo" else ",".join(runs)}
+        return RedirectResponse(link(target, **(kept | told)), 303, HEADERS)
 
-    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+    def call(self, name: str, /, **params: Any) -> dict[str, Any]:
         """Carry out an operation for the owner and wait for its result."""
         result = self.answers.call(name, params, OWNER)
         return result.result() if isinstance(result, Future) else result
 
-    # -- pages -------------------------------------------------------------------------
 
-    def search(self, visit: Visit) -> str:
-        """Return the hits of a question; without a question, the first page."""
-        asked = visit.query.get("q", "").strip()
-        if not asked:
-            listed = self.call("list", {"limit": 12, "all_personas": True})
-            promises = self.call("todos", {"all_personas": True})["todos"]
-            return search.start_page(visit, promises, listed)
-        arguments = {
-            "query": asked,
-            "k": HITS,
-            "explain": True,
-            "all_personas": True,
-            "archive": bool(visit.query.get("archive")),
-        }
-        if preset := visit.query.get("preset"):
-            arguments["preset"] = preset
-        return search.search_page(visit, self.call("recall", arguments))
-
-    def timeline(self, visit: Visit) -> str:
-        """Return the memories by day."""
-        today = datetime.now().astimezone().date()
-        last = overview.last_day(visit.query, today)
-        everything = self.call("timeline", {"all_personas": True})["days"]
-        first = overview.first_day(last).isoformat()
-        days = {
-            name: number
-            for name, number in everything.items()
-            if first <= name <= last.isoformat()
-        }
-        arguments: dict[str, Any] = {"limit": ROWS, "all_personas": True}
-        chosen = visit.query.get("day")
-        if chosen:
-            arguments |= {"since": chosen, "until": chosen}
-        elif visit.query.get("year"):
-            arguments["until"] = last.isoformat()
-        if after := visit.query.get("after"):
-            arguments["after"] = after
-        listed = self.call("list", arguments | {"status": "active"})
-        counted = {"days": days, "total": sum(days.values()), "all": everything}
-        return overview.timeline_page(visit, counted, listed, last)
-
-    def review(self, visit: Visit) -> str:
-        """Return the open cases and the latest runs."""
-        cases = self.call("review", {"all": True})["cases"]
-        return review.review_page(
-            visit, cases, self.call("runs", {"last": RUNS})["runs"]
-        )
-
-    def people(self, visit: Visit) -> str:
-        """Return people, places and things."""
-        found = self.call("entities", {"all_personas": True})
-        return overview.people_page(visit, found["entities"])
-
-    def entity(self, visit: Visit) -> str:
-        """Return the card of one person, place or thing."""
-        name = visit.query.get("name", "")
-        found = self.call("entities", {"name": name, "all_personas": True})
-        (row,) = found["entities"]
-        arguments = {"about": row["name"], "limit": ROWS, "all_personas": True}
-        if after := visit.query.get("after"):
-            arguments["after"] = after
-        shown = self.call("show", {"id": row["name"]})
-        return memory.entity_page(visit, row, shown, self.call("list", arguments))
-
-    def memory(self, visit: Visit) -> str:
-        """Return a memory, the conversation of a turn, or the card of an entity."""
-        name = visit.query["id"]
-        shown = self.call("show", {"id": name, "forecast": FORECAST_DAYS})
-        if "memory" in shown:
-            exact = {"id": shown["memory"]["id"]}
-            versions = self.call("history", exact)["versions"]
-            return memory.memory_page(visit, shown, self.call("why", exact), versions)
-        if "entity" in shown:
-            query = {**visit.query, "name": shown["entity"]["name"]}
-            return self.entity(
-                Visit(visit.path, query, visit.token, visit.done, visit.waiting)
-            )
-        return memory.note_page(visit, name, shown)
-
-    def conversation(self, visit: Visit) -> str:
-        """Return the turns of one stretch of a conversation."""
-        arguments = {"id": visit.query.get("id", ""), "all_personas": True}
-        return memory.conversation_page(visit, self.call("session", arguments))
-
-    def graph(self, visit: Visit) -> str:
-        """Return the neighbourhood of a memory or an entity."""
-        name = visit.query.get("of", "")
-        found = self.call(
-            "neighbours", {"id": name, "limit": 120, "all_personas": True}
-        )
-        return memory.graph_page(visit, name, found)
-
-    def health(self, visit: Visit) -> str:
-        """Return the state of the daemon, the queue and the model.
-
-        The files are checked only on request, because that reads the whole folder.
-        """
-        checks = visit.query.get("check")
-        return overview.health_page(
-            visit,
-            self.call("status", {}),
-            self.call("doctor", {}) if checks else None,
-            self.call("runs", {"last": 1})["runs"],
-        )
-
-
-def _no_page(visit: Visit) -> str:
-    raise NotFoundError("there is no such page", where=visit.path)
-
-
-def _arguments(name: str, fields: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a form as the arguments of an operation."""
+def _arguments(name: str, fields: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return the arguments of each call that a form asks for."""
     kinds = {param.name: param.kind for param in BY_NAME[name].params}
-    return {
+    shared = {
         key: value == "true" if kinds.get(key) == "bool" else value
-        for key, value in fields.items()
-        if value != ""
+        for key, value in fields
+        if value and key not in {"token", "back", "operation", "id"}
     }
+    if "id" not in kinds:
+        return [shared]
+    ids = [value for key, value in fields if key == "id" and value]
+    if not ids:
+        raise BadRequestError("nothing is selected", fix="Select one or more.")
+    return [shared | {"id": one} for one in ids]
 
 
-def _done(visit: Visit) -> Html:
-    """Return the last action, with a button that undoes it."""
-    words = ACTIONS.get(visit.query.get("done", ""))
-    if not words:
-        return Html("")
-    run = visit.query.get("run", "")
-    undo = button(visit, "Undo", "undo", key="u", id=run) if run else None
-    return tag("div", tag("span", words), undo, class_="done", role="status")
+def _told(name: str, times: int) -> str:
+    """Return the message after an action that was carried out once or several times."""
+    words = ACTIONS.get(name, "")
+    return f"{words} ({times})" if words and times > 1 else words
 
 
-def _page(text: str, status: int = 200) -> Response:
+def _page(template: str, status: int = 200, /, **values: Any) -> Response:
     return Response(
-        text.encode("utf-8", "replace"),
+        rendered(template, **values),
         status,
         HEADERS,
         media_type="text/html; charset=utf-8",
     )
 
 
-def _fault_page(visit: Visit, fault: EngramError) -> str:
+def _fault(visit: Visit, fault: EngramError) -> Response:
     """Return an error as a page: what happened, where, and how to fix it."""
-    return page(
-        "Error",
-        visit,
-        title(fault.what[:1].upper() + fault.what[1:]),
-        tag("p", tag("code", fault.where)) if fault.where else None,
-        tag("p", fault.fix) if fault.fix else None,
-        tag("p", tag("a", "Back to the search", href="/")),
-    )
+    return _page("fault.html", fault.status, visit=visit, fault=fault)

@@ -50,6 +50,7 @@
     "a": () => press("a"),
     "x": () => press("x"),
     "u": () => press("u"),
+    "s": () => current()?.querySelector("input[type=checkbox]")?.click(),
   };
 
   document.addEventListener("keydown", (event) => {
@@ -70,6 +71,15 @@
     if (!action) return;
     event.preventDefault();
     action();
+  });
+
+  // all cases with the same answers
+  document.addEventListener("click", (event) => {
+    const name = event.target.dataset?.select;
+    if (!name) return;
+    const boxes = [...document.querySelectorAll(`input[form="${CSS.escape(name)}"]`)];
+    const all = boxes.every((box) => box.checked);
+    for (const box of boxes) box.checked = !all;
   });
 
   // after a decision the next case is at hand
