@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from collections import Counter
+from dataclasses import fields
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from engram.config import Key, keys
-from engram.core.policy import Policy, rows
+from engram.core import policy
+from engram.core.policy import TABLE, Policy
 from engram.operations import signature
 from engram.operations import table as operations
-from engram.serve.reference import cli_reference
+from engram.serve import commands  # noqa: F401
+from engram.serve.command_group import COMMON, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 DOCS = Path(__file__).parent
 WRITTEN = "This page is generated from the program by `make docs`."
@@ -60,10 +66,10 @@ def config_page() -> str:
     parts = [
         "# Configuration\n",
         f"{WRITTEN} No file is needed: every key has a default.\n",
-        "A key with a dot belongs to the section before the dot (`[buffer]`, then `turns = 5`). Environment variables",
-        "override the user's file. All problems are reported at once, with suggestions, and must be fixed before engram",
-        "starts. `engram config show` prints the effective settings, `engram config explain KEY` one key.",
-        "[All other numbers](policy.md) are set in the code.\n",
+        "A key with a dot belongs to a section: `buffer.turns` is `turns` under `[buffer]`. Environment variables override",
+        "the user's file. engram reports all problems at once and does not start with one.",
+        "`engram config show` prints the settings in force, `engram config explain KEY` one key.",
+        "[All other numbers](policy.md) are set by the program.\n",
     ]
     for place, (title, words) in FILES.items():
         own = [key for key in keys() if key.place == place]
@@ -85,31 +91,107 @@ def config_page() -> str:
     )
 
 
-def policy_page() -> str:
-    """Return `docs/policy.md`: every number of the program."""
-    parts = [
-        "# Numbers\n",
-        f"{WRITTEN} The numbers are set in `engram/core/policy.toml`; one whose key",
-        "is given in brackets can be [configured](config.md). *Row* is a [capability row](rows.md) or a part of the design.",
+HEAD = f"""# Command line
+
+{WRITTEN}
+
+## What several commands share
+
+- `--vault`: The folder of the vault.
+- `--json`: Print the result as JSON.
+- `--debug`: Print a traceback with an error.
+"""
+EXITS = """## Exit codes
+
+- 0: done
+- 1: an error in the program; or `doctor` found a problem
+- 3: `status`: no daemon runs
+- 64: the command line has the wrong form
+- 65: a turn was refused and the others are stored; or an id is ambiguous; or a name is in use
+- 66: there is no such memory, file or vault
+- 69: the daemon is starting or stopping, or the model does not answer
+- 74: the disk refused to read or write
+- 75: another process has the vault open, or the queue is full: try again later
+- 77: not allowed
+- 78: the configuration cannot be used
+- 130: interrupted
+
+An error is printed on standard error: what happened, where, the fix, and a code; with `--json` as an object.
+"""
+
+
+def cli_page() -> str:
+    """Return the text of `docs/cli.md`; what several commands say stands once at the top."""
+    sections = [
+        section
+        for name, command in sorted(tree.commands.items())
+        for section in _sections(command, f"engram {name}")
     ]
-    for concern, numbers in groupby(rows(Policy()), key=lambda row: row.concern):
-        parts += [
-            f"\n## {concern}\n",
-            "|Number|Default|Range|Row|Meaning|",
-            "|---|---|---|---|---|",
+    said = Counter(line for _, help_, options in sections for line in help_ + options)
+    shared = [line for line, times in said.items() if times > 1]
+    options = [line for line in shared if line.startswith("- `")]
+    parts = [HEAD + "\n".join(options), "", cleandoc(tree.epilog or ""), ""]
+    parts += [f"{line}\n" for line in shared if line not in options]
+    for heading, help_, own in sections:
+        parts += [f"## {heading}\n"]
+        parts += [f"{line}\n" for line in help_ if line not in shared]
+        parts += [line for line in own if line not in shared]
+        if also := [
+            line.split("`")[1].split()[0].strip(",") for line in own if line in shared
+        ]:
+            parts += [f"- also `{'` `'.join(also)}`"]
+        parts += [""] if own else []
+    return "\n".join([*parts, EXITS])
+
+
+def _sections(
+    command: click.Command, path: str
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield heading, help and options of a command, then those of its subcommands."""
+    context = click.Context(command, info_name=path)
+    common = {names[0] for names, _ in COMMON}
+    records = [
+        param.get_help_record(context)
+        for param in command.params
+        if isinstance(param, click.Option) and param.opts[0] not in common
+    ]
+    options = [f"- `{record[0]}`: {record[1]}" for record in records if record]
+    pieces = command.collect_usage_pieces(context)
+    usage = [piece for piece in pieces if piece != "[OPTIONS]"]
+    help_ = cleandoc(command.help or "").replace("\b\n", "").split("\n\n")
+    yield " ".join([path, *usage]), help_, options
+    for name, part in sorted(getattr(command, "commands", {}).items()):
+        yield from _sections(part, f"{path} {name}")
+
+
+def policy_page() -> str:
+    """Return `docs/policy.md`: what each group of numbers is about."""
+    groups = [
+        (
+            f"`{one.name}`",
+            str(len(TABLE[one.name])),
+            _first_line(vars(policy)[one.type]),
+        )
+        for one in fields(Policy)
+    ]
+    return "\n".join(
+        [
+            "# Numbers\n",
+            f"{WRITTEN} Each number by which engram decides is a row of",
+            "[policy.toml](../engram/core/policy.toml): value, unit, least and greatest value, [capability row](rows.md) or part",
+            "of the design, meaning, and the key of those that can be [configured](config.md). `engram policy` prints all.\n",
+            *_table(("Group", "Numbers", "About"), groups),
+            "",
         ]
-        for row in numbers:
-            key = f" (`{row.key}`)" if row.key else ""
-            unit = "" if row.unit == "1" else f" {row.unit}"
-            span = f"{_number(row.low)}–{_number(row.high)}"
-            parts.append(
-                f"|`{row.name}`{key}|{_number(row.value)}{unit}|{span}|{row.source}|{row.meaning}|"
-            )
-    return "\n".join([*parts, ""])
+    )
+
+
+def _first_line(kind: type) -> str:
+    return (kind.__doc__ or "").partition("\n")[0]
 
 
 def rows_page() -> str:
-    """Return the present `docs/rows.md` with the tests of each row filled in."""
+    """Return the present `docs/rows.md` with the files that test each row filled in."""
     named = named_tests()
     lines = (DOCS / "rows.md").read_text("utf-8").splitlines()
     return "".join(f"{_with_tests(line, named)}\n" for line in lines)
@@ -137,7 +219,8 @@ def _with_tests(line: str, named: Mapping[str, list[str]]) -> str:
     row = cells[0].removeprefix("| ")
     if len(cells) < 4 or not re.fullmatch(r"[A-Z]\d+", row):
         return line
-    tests = "<br>".join(f"`{test}`" for test in named.get(row, []))
+    files = dict.fromkeys(test.partition("::")[0] for test in named.get(row, []))
+    tests = "<br>".join(f"`{file.removeprefix('tests/')}`" for file in files)
     return " | ".join([*cells[:3], f"{tests} |"])
 
 
@@ -190,7 +273,7 @@ PAGES = {
     "../engram/operations/table.json": signature.table,
     "config.md": config_page,
     "policy.md": policy_page,
-    "cli.md": cli_reference,
+    "cli.md": cli_page,
     "rows.md": rows_page,
 }
 

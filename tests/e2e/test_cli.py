@@ -31,7 +31,6 @@ from engram.operations.table import OPERATIONS
 from engram.serve import cli, commands, observe
 from engram.serve.command_group import OTHER_NAMES, tree
 from engram.serve.output import fault_shown, shown
-from engram.serve.reference import cli_reference
 from tests.fakes.answers import COUNTS, RECALLED, FakeAnswers, serving, settings_in
 
 ROOT = Path(__file__).parents[2]
@@ -638,9 +637,9 @@ def test_completion_answers_the_shell(answers):
 
 
 def test_the_reference_names_every_command_and_option():
-    page = cli_reference()
+    page = (ROOT / "docs" / "cli.md").read_text()
     for path, command in leaves():
-        assert f"## engram {' '.join(path)}\n" in page
+        assert re.search(rf"^## engram {' '.join(path)}\b", page, re.MULTILINE)
         for param in command.params:
             if isinstance(param, click.Option):
                 assert param.opts[0] in page
