@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from engram.daemon.background import Background
     from engram.ingest.queue import Batch
 
+    Job = Callable[[], Any]
+
 
 class ModelPlaces:
     """A limited number of places for concurrent model calls; thread-safe.
@@ -77,9 +79,6 @@ class ModelPlaces:
         """Return the vault that is next; of those never served the first to come."""
         return min(self._waiting, key=lambda vault: self._served.get(vault, 0))
 
-
-if TYPE_CHECKING:
-    Job = Callable[[], Any]
 
 T = TypeVar("T")
 

@@ -74,8 +74,7 @@ class SemanticIndex:
         self._places: Ints = np.zeros((0, 1 + self.policy.sentences), np.int32)
         self._looked_up = 0  # number of rows whose places are known
 
-    # -- vectors of units
-    # ----------------------------------------------------------------
+    # -- vectors of units --------------------------------------------------------------
 
     def coverage(self, lexical: Bm25Index) -> tuple[int, int]:
         """Return the number of units with a vector, and of all units."""
@@ -213,8 +212,7 @@ class SemanticIndex:
             else None
         )
 
-    # -- nearest units
-    # -------------------------------------------------------------------
+    # -- nearest units -----------------------------------------------------------------
 
     def near(
         self,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
+    Interruption = Callable[[], str]
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -77,10 +79,6 @@ class Report:
 def counts(actions: Iterable[Action]) -> dict[str, int]:
     """Return the number of actions by pass."""
     return dict(Counter(action.name for action in actions))
-
-
-if TYPE_CHECKING:
-    Interruption = Callable[[], str]
 
 
 class RunInterruptedError(UnavailableError):

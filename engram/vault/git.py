@@ -32,8 +32,9 @@ from engram.vault import disk
 from engram.vault.changes import FileStep, RecordedRun
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    Settings = Sequence[tuple[str, str]]
 
 BUSY = (
     "MERGE_HEAD",
@@ -152,8 +153,7 @@ class Git:
         commits = output.decode("utf-8", "replace").split("\0")[1:]
         return commits, self._branch().removeprefix("refs/heads/")
 
-    # -- changes by git itself
-    # ------------------------------------------------------------
+    # -- changes by git itself ---------------------------------------------------------
 
     def stamp(self) -> str:
         """Return a value that changes with every checkout, stash, reset or merge.
@@ -468,11 +468,6 @@ def _notes(kind: str, paths: Iterable[str]) -> bytes:
 def _listed(paths: Iterable[str]) -> bytes:
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    Settings = Sequence[tuple[str, str]]
 
 QUIET: Settings = (
     ("user.name", "engram"),

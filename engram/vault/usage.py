@@ -460,8 +460,8 @@ def _raw_met(met: Mapping[str, datetime]) -> bytes:
 
 
 def _compacted(raw: bytes, until: datetime) -> bytes:
-    log = _parsed_log(raw, until)
     """Return the lines of one device with one line for each memory."""
+    log = _parsed_log(raw, until)
     lines = _raw(dict(sorted(log.usages.items()))) + _raw_met(log.met)
     return lines + jsonl.encode(log.ahead)
 
