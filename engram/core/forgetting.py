@@ -52,38 +52,38 @@ class Utterance:
 class Tombstone:
     """A forgotten statement: the hashes of its wordings (`exact`).
 
-    It was forgotten at `at`. `within` limits `exact` to one turn. `until` is the time
-    at which the user stated it again, in the turns `anew`. With `turns` only turns are
-    hidden, because the user deleted the note. `memory` was forgotten together with
-    `whole`.
+    It was forgotten at `at`. `in_turn` limits `exact` to one turn. `restated_at` is the
+    time at which the user stated it again, in the turns `restated_in`. With
+    `only_turns` no notes are hidden, because the user deleted the note. `memory` was
+    forgotten along with `named`.
     """
 
     memory: str
     hash: str
     at: datetime
     exact: frozenset[str] = frozenset()
-    within: str = ""
-    until: datetime | None = None
-    anew: frozenset[str] = frozenset()
-    turns: bool = False
-    whole: str = ""
+    in_turn: str = ""
+    restated_at: datetime | None = None
+    restated_in: frozenset[str] = frozenset()
+    only_turns: bool = False
+    named: str = ""
 
     def holds(self, utterance: Utterance) -> bool:
         """Return whether the tombstone hides a text with this origin."""
-        if utterance.key and utterance.key in self.anew:
+        if utterance.key and utterance.key in self.restated_in:
             return False
-        if (self.turns and utterance.fact) or (
+        if (self.only_turns and utterance.fact) or (
             utterance.memory and utterance.memory == self.memory
         ):
             return False
         if utterance.at is None:
-            return self.until is None
+            return self.restated_at is None
         later = utterance.at > self.at
         return not (
             later
             and (
                 utterance.by == "user"
-                or (self.until is not None and utterance.at >= self.until)
+                or (self.restated_at is not None and utterance.at >= self.restated_at)
             )
         )
 
@@ -116,8 +116,11 @@ def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ..
         lifted = str(row.get("lifted") or "")
         if lifted and name in found:
             old = found[name]
-            until = min(filter(None, (old.until, at)))
-            found[name] = replace(old, until=until, anew=old.anew | {lifted})
+            found[name] = replace(
+                old,
+                restated_at=min(filter(None, (old.restated_at, at))),
+                restated_in=old.restated_in | {lifted},
+            )
         elif row.get("restored"):
             found.pop(name, None)
         elif "says" in row or "cut" in row:
@@ -125,9 +128,12 @@ def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ..
             exact = frozenset(map(str, cut)) if isinstance(cut, list) else frozenset()
             if "says" in row and not within:
                 exact |= {digest}
-            turns, whole = row.get("only") == "turns", str(row.get("for") or memory)
+            only_turns, named = (
+                row.get("only") == "turns",
+                str(row.get("for") or memory),
+            )
             found[name] = Tombstone(
-                memory, digest, at, exact, within, turns=turns, whole=whole
+                memory, digest, at, exact, within, only_turns=only_turns, named=named
             )
     return tuple(found.values())
 
@@ -169,7 +175,7 @@ class TombstoneSet:
 
     def of(self, memory: str) -> list[Tombstone]:
         """Return the tombstones of `memory` and those created together with it."""
-        return [stone for stone in self.stones if memory in {stone.whole, stone.memory}]
+        return [stone for stone in self.stones if memory in {stone.named, stone.memory}]
 
     def _hiding(self, statement: str, utterance: Utterance) -> list[Tombstone]:
         return [
@@ -212,7 +218,7 @@ class TombstoneSet:
             else " ".join(parts)
         )
 
-    def anew(
+    def restated(
         self, text: str, utterance: Utterance, *, is_request: bool = False
     ) -> list[Tombstone]:
         """Return the tombstones that the user lifts by repeating the statement.
@@ -231,11 +237,9 @@ class TombstoneSet:
             if is_question(sentence):
                 continue
             for stone in self._repeated_by(sentence, utterance):
-                later = (
-                    is_request or utterance.at > stone.at
-                ) and utterance.key not in stone.anew
-                if later:
-                    found[stone.memory, stone.hash, stone.within] = stone
+                later = is_request or utterance.at > stone.at
+                if later and utterance.key not in stone.restated_in:
+                    found[stone.memory, stone.hash, stone.in_turn] = stone
         return list(found.values())
 
     def _repeated_by(self, statement: str, utterance: Utterance) -> Iterator[Tombstone]:
@@ -249,7 +253,7 @@ class TombstoneSet:
             digests |= statement_hashes(without_answer(statement))
         for digest in digests:
             for stone in self._exact.get(digest, ()):
-                if id(stone) not in seen and stone.within in {"", key}:
+                if id(stone) not in seen and stone.in_turn in {"", key}:
                     seen.add(id(stone))
                     yield stone
 

@@ -191,7 +191,7 @@ class Background:
             message = error if self.memory.settings.log_content else error.code
             log.warning("filing failed: %s", message)
             self._unfiled[batch.seqs] = outcome
-            pipeline.put_off(batch.as_tried(), "filing", error, "stuck")
+            pipeline.postpone(batch.as_tried(), "filing", error, "stuck")
         else:
             self.runner.maintain()
         self.check_batches()

@@ -456,7 +456,7 @@ class Maintenance:
         forgetting = Forgetting(self.note_writer)
         for fact in facts:
             forgetting.restore(fact.id, now, why)
-        forgetting.unbury(facts, now, always=True)
+        forgetting.allow_again(facts, now, always=True)
         rows = []
         for write in writes:
             named = frontmatter.read(write.raw).keys.get("superseded_by")

@@ -153,7 +153,7 @@ class Snapshot(VaultReader):
         """Return the content hashes of all active memories, by id."""
         return self.index.catalog.active_hashes()
 
-    def believed(self, fact: Fact) -> float:
+    def trust_of(self, fact: Fact) -> float:
         """Return the trust in the source of a memory, 0–1 (`D6`)."""
         return trust.trust(self.said_by(fact), self.settings.policy.trust)
 

@@ -223,7 +223,7 @@ class HealthOperations:
         """Return in words what the user said again within a week after forgetting it."""
         since = self.clock() - timedelta(weeks=1)
         stones = self.index.tombstones.forgotten.stones
-        again = {one.whole for one in stones if one.until and one.until > since}
+        again = {one.named for one in stones if (one.restated_at or since) > since}
         told = (
             "forgotten, but shown again because you said it again; see `engram digest`"
         )

@@ -253,7 +253,7 @@ class MemoryOperations:
             if fact.status == "forgotten":
                 self.entity_removal.tidy(now)
             if status and fact.status in ENDED:
-                self.forgetting.unbury([fact], now, always=True)
+                self.forgetting.allow_again([fact], now, always=True)
             if status:
                 self.usage_tracker.record_evidence(fact.id, now)
         return {

@@ -160,7 +160,7 @@ class ReviewQueue:
         equal = self.note_writer.duplicate(fact.text, fact.persona, now)
         if equal is None:
             return None
-        self.forgetting.unbury([fact], now)
+        self.forgetting.allow_again([fact], now)
         also = decide.merge(equal, fact).also
         united = replace(superseding(equal, fact), also=also)
         changes = [
@@ -179,14 +179,14 @@ class ReviewQueue:
     def _keep(self, fact: Fact, now: datetime) -> None:
         """Make a doubtful memory active, even if it was removed before."""
         fact = self.merge_into_equal(fact, now) or fact
-        self.forgetting.unbury([fact], now)
+        self.forgetting.allow_again([fact], now)
         row = action_row(now, "keep", fact.id, "kept in review") | BY_USER
         self.note_writer.write([self._changes.activate(fact, fact, now)], [row])
 
     def _drop(self, case: ReviewCase, now: datetime) -> None:
         """Trash a doubtful memory; its tombstone covers its turn only with evidence."""
         (fact,) = case.memories
-        self.forgetting.bury([fact], now, DROPPED, turns=any(case.evidence))
+        self.forgetting.keep_out([fact], now, DROPPED, turns=any(case.evidence))
         self.note_writer.write(
             [self._changes.trash(case.path, case.sha, now, DROPPED)],
             [action_row(now, "drop", fact.id, DROPPED) | BY_USER],
@@ -252,7 +252,7 @@ class ReviewQueue:
             if fact.status == "review"
         ]
         changes = [self._changes.activate(fact, fact, now) for fact in waiting]
-        self.forgetting.unbury(waiting, now)
+        self.forgetting.allow_again(waiting, now)
         return changes
 
     def _choose(
@@ -261,9 +261,9 @@ class ReviewQueue:
         """Return the remaining memory, and the changes that supersede the other."""
         if winner.status != "active":
             winner = self.merge_into_equal(winner, now) or winner
-        self.forgetting.unbury([winner], now)
+        self.forgetting.allow_again([winner], now)
         if decision == "older":
-            self.forgetting.bury([loser], now, USER_DECIDED)
+            self.forgetting.keep_out([loser], now, USER_DECIDED)
         successor = superseding(winner, loser)
         changes = [self._changes.activate(winner, successor, now)]
         if loser.status != "forgotten":

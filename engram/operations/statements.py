@@ -358,10 +358,10 @@ class StatementOperations:
                 fix="Restore it first, or use `remember`.",
             )
 
-        self.reconciler.forgetting.bury([fact], now, CORRECTED)
+        self.reconciler.forgetting.keep_out([fact], now, CORRECTED)
         successor = self._successor(fact, text, source, now)
         if equal is None:
-            self.reconciler.forgetting.unbury([successor], now)
+            self.reconciler.forgetting.allow_again([successor], now)
             row = action_row(now, "store", successor.id, f"corrects {fact.id}")
             self.note_writer.write_new(successor, row)
         new_id = equal.id if equal else successor.id

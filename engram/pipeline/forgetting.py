@@ -4,7 +4,7 @@ A request to forget, a statement that is taken back, an edited or deleted messag
 purge are plans (`HidePlan`) that `Forgetting.hide` carries out with a reason; a purge
 deletes the bytes instead. Every row of the tombstone file is made here. A statement
 that was corrected, or dropped in review, is only prevented from being filed again
-(`Forgetting.bury`).
+(`Forgetting.keep_out`).
 """
 
 from __future__ import annotations
@@ -380,7 +380,7 @@ class Forgetting:
             keys: dict[str, object] = {"superseded_by": remaining or None}
             if not remaining:
                 keys |= {"status": "active", "end_reason": None, "valid_until": None}
-                self.unbury([old], now)
+                self.allow_again([old], now)
             if self.patch(old, keys, TAKEN_BACK) and not remaining:
                 why = "the statement that replaced it was taken back"
                 yield action_row(now, "revive", old.id, why, RULE) | {"turn": key}
@@ -411,7 +411,7 @@ class Forgetting:
         ]
         why = "the statement that ended it was taken back"
         for fact, key, keys in ended:
-            self.unbury([fact], now)
+            self.allow_again([fact], now)
             if self.patch(fact, keys, why):
                 yield action_row(now, "revive", fact.id, why, RULE) | {"turn": key}
 
@@ -437,7 +437,7 @@ class Forgetting:
 
     # -- statements that are not filed again -------------------------------------------
 
-    def bury(
+    def keep_out(
         self, facts: Iterable[Fact], now: datetime, why: str, *, turns: bool = True
     ) -> None:
         """Set tombstones on the texts of facts; with `turns` also on turns (`X8`).
@@ -451,7 +451,7 @@ class Forgetting:
             ]
         )
 
-    def unbury(
+    def allow_again(
         self, facts: Iterable[Fact], now: datetime, *, always: bool = False
     ) -> None:
         """Lift the tombstones on the texts of these facts and on their turns.
@@ -538,11 +538,15 @@ class Forgetting:
         rows: list[dict[str, object]] = []
         log: list[dict[str, object]] = []
         for turn, text in said:
-            for stone in self.index.tombstones.forgotten.anew(
+            for stone in self.index.tombstones.forgotten.restated(
                 text, hiding.utterance_of(turn), is_request=asked
             ):
                 at = max(turn.turn.occurred_at, stone.at).isoformat()
-                named = {"hash": stone.hash, "memory": stone.memory, "in": stone.within}
+                named = {
+                    "hash": stone.hash,
+                    "memory": stone.memory,
+                    "in": stone.in_turn,
+                }
                 rows.append(
                     {
                         "at": at,

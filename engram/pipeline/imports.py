@@ -141,7 +141,9 @@ class ImportRuns:
 
     def show_again(self, turns: Iterable[Identity], now: datetime) -> None:
         """Make turns visible that are imported again. For the writer thread."""
-        self.turn_edits.bring_back(self._filed(turns, hidden=True), UNDONE, now, AGAIN)
+        self.turn_edits.restore_turns(
+            self._filed(turns, hidden=True), UNDONE, now, AGAIN
+        )
 
     def _filed(self, names: Iterable[Identity], *, hidden: bool) -> list[FiledTurn]:
         return [
@@ -206,7 +208,7 @@ class ImportRuns:
         turns = self._filed(log.turns, hidden=True)
         facts = self.turn_edits.hidden_with(turns, UNDONE)
         if not dry_run:
-            self.turn_edits.bring_back(turns, UNDONE, now, "the undo was undone")
+            self.turn_edits.restore_turns(turns, UNDONE, now, "the undo was undone")
             with self._lock:
                 self._append(log.run, {"undone": "", "at": now.isoformat()})
         files = Counter(sessions.path(turn.note) for turn in turns)

@@ -267,7 +267,7 @@ class TurnPipeline:
             else:
                 batches = self._filed(batch, now)
         except EngramError as error:
-            self.put_off(batch, "session file", error)
+            self.postpone(batch, "session file", error)
             return []
         self.health.clear("session file")
         return batches
@@ -288,7 +288,7 @@ class TurnPipeline:
             return self.intake.without_gone_turns(placed)
         return [placed]
 
-    def put_off(
+    def postpone(
         self, batch: Batch, part: str, error: EngramError, state: State = "parked"
     ) -> None:
         """Delay a batch after a failed write; its turns are in the journal."""
@@ -392,4 +392,4 @@ class TurnPipeline:
             try:
                 self.file(batch, outcome)
             except EngramError as error:
-                self.put_off(batch.as_tried(), "filing", error)
+                self.postpone(batch.as_tried(), "filing", error)

@@ -172,7 +172,7 @@ class TurnEdits:
         }
         return facts | self.forgetting.derived_from(facts)
 
-    def bring_back(
+    def restore_turns(
         self, turns: Sequence[FiledTurn], reason: str, now: datetime, why: str
     ) -> None:
         """Show withdrawn turns again, and the memories withdrawn with them.

@@ -131,7 +131,7 @@ def test_a_lost_tombstone_is_found_undisturbed(arena, monkeypatch):
 
 def test_a_batch_handed_out_and_dropped_is_found_by_healing(arena, monkeypatch):
     """When the session file cannot be written, nobody holds the batch any more."""
-    monkeypatch.setattr(TurnPipeline, "put_off", nothing)
+    monkeypatch.setattr(TurnPipeline, "postpone", nothing)
     found(arena, IngestWork(), heal_everywhere, HEALED)
 
 

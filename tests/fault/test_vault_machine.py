@@ -299,7 +299,7 @@ class Machine(RuleBasedStateMachine):
                 try:
                     pipeline.file(batch, outcome)
                 except (ConflictError, NotFoundError) as error:
-                    pipeline.put_off(batch.as_tried(), "filing", error)
+                    pipeline.postpone(batch.as_tried(), "filing", error)
                     DONE["filed later"] += 1
 
     @rule(word=st.sampled_from(WORDS))

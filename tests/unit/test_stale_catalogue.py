@@ -32,7 +32,7 @@ def file_due(memory):
         try:
             memory.pipeline.file(batch, memory.pipeline.distil(batch))
         except EngramError as error:
-            memory.pipeline.put_off(batch.as_tried(), "filing", error)
+            memory.pipeline.postpone(batch.as_tried(), "filing", error)
             errors.append(error)
     return errors
 

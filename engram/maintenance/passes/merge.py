@@ -240,7 +240,7 @@ def _merged_keys(
     keys |= _united_keys(fact, losers)
     raised = min(
         decide.reinforced_confidence(fact.confidence, view.policy.dedup),
-        max(fact.confidence, view.reader.believed(fact)),
+        max(fact.confidence, view.reader.trust_of(fact)),
     )
     if raised != fact.confidence:
         keys["confidence"] = raised
@@ -496,7 +496,7 @@ def _contradicted(
 ) -> list[Step]:
     """Return the steps for two memories that a model judged contradictory.
 
-    The rules of the write ladder decide if the model is certain; otherwise a user is
+    The rules of filing decide if the model is certain; otherwise a user is
     asked. `remaining` is the number of memories that this run may still invalidate.
     """
     new, old, policy = newer.fact, older.fact, view.policy
@@ -525,7 +525,7 @@ def _ladder_effects(
     view: PassView, new: Fact, old: Fact, capacity: int, now: datetime
 ) -> Sequence[Effect]:
     """Return what a judged contradiction changes, decided as for a new statement."""
-    lower = view.reader.believed(new) < view.reader.believed(old)
+    lower = view.reader.trust_of(new) < view.reader.trust_of(old)
     why = "a less trusted statement does not replace a more trusted one"
     known = Known(old, relation="contradicts", barred=why if lower else "")
     statement = Statement(
@@ -541,7 +541,7 @@ def _effect(
     effect: Effect,
     now: datetime,
 ) -> list[Step]:
-    """Return the change of both notes for one effect of the write ladder."""
+    """Return the change of both notes for one effect."""
     new, old = newer.fact, older.fact
     if effect.action == "ask":
         return [NewCase(new, old, effect.why)]

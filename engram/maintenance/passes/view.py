@@ -269,7 +269,7 @@ class VaultReader:
         """Return the stored content hashes of memories, by id."""
         return {}
 
-    def believed(self, fact: Fact) -> float:  # noqa: ARG002
+    def trust_of(self, fact: Fact) -> float:  # noqa: ARG002
         """Return the trust in the source of a memory, 0–1 (`D6`)."""
         return 1.0
 
