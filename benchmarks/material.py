@@ -45,6 +45,28 @@ STATEMENTS = (
     "I will send the {0} {1} tomorrow.",
     "Remember that the {0} of {1} is {2}.",
 )
+KEPT = (
+    "{name} works as a {job} in {place}.",
+    "User's {kin} {name} lives in {place}.",
+    "User met {name} at the {thing} fair in {place}.",
+    "Bought a {thing} for {name} for {number} euros.",
+    "{name} is allergic to {rare}.",
+    "Enjoys {rare} with {name} on weekends.",
+    "User is learning to repair a {thing} from {name}.",
+    "The {thing} of {name} is kept in {place}.",
+    "{name} recommended a book about {rare} and {other}.",
+    "User planned a trip to {place} with {name} in {month}.",
+    "Prefers {rare} over {other} when {name} cooks.",
+    "{name}'s birthday is on {day} {month}.",
+    "User paid {number} euros to {name} for the {thing}.",
+    "{name} studies {rare} at the school of {place}.",
+    "User wants to finish the {thing} project with {name} by {month}.",
+)
+"""Statements as a memory program keeps them."""
+KIN = "aunt brother cousin colleague daughter friend grandmother neighbour nephew niece sister son uncle"
+JOBS = "baker carpenter dentist engineer florist gardener lawyer nurse pilot surgeon teacher translator welder"
+THINGS = "bicycle camera drum kayak lamp loom oven printer saddle sofa telescope tent violin wardrobe"
+MONTHS = "January February March April May June July August September October November December"
 TURNS_PER_SESSION = 10
 
 
@@ -58,6 +80,7 @@ class Writer:
             for _ in range(9000)
         )
         self.common = len(STOP.split())
+        self.made = list(made)
         self.vocabulary = [*STOP.split(), *KNOWN.split(), *made]
         self.weights = [1 / (rank + 3) for rank in range(len(self.vocabulary))]
 
@@ -130,6 +153,30 @@ def turns(
             when,
             "Mira" if role == "user" else "",
         )
+
+
+def memories(count: int) -> Iterator[dict[str, object]]:
+    """Memories of mem0, an hour apart: every one about a person of its own, each third
+    person about two things.
+    """
+    writer = Writer(23)
+    pick = writer.chance.choice
+    for number in range(count):
+        person = writer.made[number - number % 3]
+        text = KEPT[number % len(KEPT)].format(
+            name=f"{person[:5]} {person[::-1][:6]}".title(),
+            kin=pick(KIN.split()),
+            job=pick(JOBS.split()),
+            place=pick(writer.made[5000:5400]).capitalize(),
+            thing=pick(THINGS.split()),
+            rare=pick(writer.made[6000:]),
+            other=pick(writer.made[6000:]),
+            month=pick(MONTHS.split()),
+            day=writer.chance.randint(1, 28),
+            number=writer.chance.randint(5, 900),
+        )
+        when = BEGIN + timedelta(hours=number)
+        yield {"id": f"m{number}", "memory": text, "created_at": when.isoformat()}
 
 
 def vault(root: Path, notes: int) -> None:

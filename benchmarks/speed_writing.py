@@ -4,6 +4,7 @@ whole import.
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import threading
@@ -19,6 +20,7 @@ from figures import Row, milliseconds, quantile, ratio, seconds_of
 from engram.core.language.secrets import redact
 from engram.core.language.signals import scan, table
 from engram.core.policy import Policy
+from engram.ingest.importers import read_export
 from engram.memory import VaultMemory
 from engram.serve import observe
 from engram.vault import syscalls
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from engram.core.records import Turn
 
 ALONE, CLIENTS, EACH, BATCHES, SCANS, IMPORTED = 200, 64, 20, 60, 1000, 10_000
+MEMORIES = 2000
 SLOW = 0.002
 """Seconds that each sync takes longer in the rows that tell of a slower disk."""
 BATCH = Policy().buffer.turns
@@ -50,6 +53,8 @@ def rows(folder: Path) -> Iterator[Row]:
         yield from importing(memory, folder, IMPORTED)
     with begun(folder / "slow-import") as memory, calls_through(SlowSyscalls()):
         yield from importing(memory, folder / "slow", IMPORTED // 5, SLOWLY)
+    with begun(folder / "memories") as memory:
+        yield from importing_memories(memory, folder)
 
 
 @contextmanager
@@ -304,6 +309,21 @@ def importing(
     yardstick = seconds_of(lambda: bare_import(vault, turns, folder))
     name = ("bare writes", yardstick)
     yield ratio(f"import of {count:,} turns{where}", "–", ours, name, 1.5)
+
+
+def importing_memories(memory: VaultMemory, folder: Path) -> Iterator[Row]:
+    """Memories of mem0, CPU, without their vectors, which a daemon makes later."""
+    memory.executor.attended = True
+    file = folder / "mem0.json"
+    file.write_text(json.dumps(list(material.memories(MEMORIES))))
+    items = list(read_export(file, material.ZONE))
+    run = memory.call("begin_import", {"file": file.name, "source": "mem0"})["run"]
+    seconds = seconds_of(
+        lambda: observe.feed(items, memory.call, run=run), time.process_time
+    )
+    kept = f"{memory.call('stats', {})['facts']:,} facts"
+    name = f"import of {MEMORIES:,} memories, CPU"
+    yield Row(name, "–", milliseconds(seconds), kept, seconds, 3.0, " s")
 
 
 def bare_import(vault: Path, turns: Sequence[Turn], folder: Path) -> None:

@@ -29,6 +29,9 @@ RULE = "rule of states"
 LATER = timedelta(hours=12)
 """A statement without a word of change ends only states older than this."""
 
+DEATH = "alive"
+"""The attribute of a state that ends others of its subject."""
+
 SEVERAL = frozenset({"employer", "job"})
 """Attributes of which a person may have several values; "I quit" ends one of them."""
 
@@ -154,13 +157,21 @@ def state_in_slot(fact: Fact, names: frozenset[str]) -> State | None:
 # -- one state and another -------------------------------------------------------------
 
 
+def slot_of(state: State) -> str:
+    """Return a name that is equal for states of which one may replace the other.
+
+    A state of `DEATH` may replace any other.
+    """
+    return "eats" if state.attribute == "avoids" else state.attribute
+
+
 def replacement(new: State, old: State) -> str:
     """Return why `new`, a later state, replaces `old`, or '' (`A7`).
 
     The reasons are another value of a single-valued attribute, the end of the same
     state or its opposite, and the death of its subject. An addition replaces nothing.
     """
-    if new.attribute == "alive":
+    if new.attribute == DEATH:
         return _ended_by_death(new, old)
     if not _same_subject(new, old):
         return ""

@@ -127,6 +127,7 @@ class EntityNames:
         self._aliases: defaultdict[str, set[str]] = defaultdict(set)
         self._given = tuple(given)
         self._owners: set[str] = set()
+        self._owner_names: tuple[str, ...] | None = None
         self._owner_keys: frozenset[str] | None = None
         self._people: frozenset[str] | None = None
 
@@ -144,7 +145,7 @@ class EntityNames:
         """Remove the entity at `place`, if there is one."""
         entity = self._entities.pop(place, None)
         self._owners.discard(place)
-        self._owner_keys = self._people = None
+        self._owner_names = self._owner_keys = self._people = None
         if entity is not None:
             self._names[name_key(entity.name)].discard(place)
             for alias in entity.aliases:
@@ -189,6 +190,11 @@ class EntityNames:
 
         A name in the note that another entity also has is left out.
         """
+        if self._owner_names is None:
+            self._owner_names = self._names_of_owner()
+        return self._owner_names
+
+    def _names_of_owner(self) -> tuple[str, ...]:
         places = sorted(self._owners)
         entities = [
             self._entities[place] for place in places if place in self._entities

@@ -462,17 +462,17 @@ class Intake:
     # -- places ------------------------------------------------------------------------
 
     @contextmanager
-    def place(self, turn: Turn) -> Iterator[FiledTurn]:
-        """Reserve a place in the vault for a turn that is filed without the journal."""
+    def places(self, turns: Iterable[Turn]) -> Iterator[list[FiledTurn]]:
+        """Reserve places in the vault for turns that are filed without the journal."""
         done: Future[None] = Future()
         done.set_result(None)
         with self._lock:
-            filed = self._add_pending(self._place(turn), done)
+            filed = [self._add_pending(self._place(turn), done) for turn in turns]
         try:
             yield filed
         finally:
             with self._lock:
-                self._remove_pending([filed])
+                self._remove_pending(filed)
 
     def _place(self, turn: Turn) -> FiledTurn:
         """Return a new turn with its session file and block (`E10`, `X1`).

@@ -226,6 +226,14 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
+class RememberedAll:
+    """The memories of statements, in their order."""
+
+    memories: list[Remembered]
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CorrectedMemory:
     """The new memory, and the id of the one that it corrects."""
 

@@ -6,7 +6,7 @@ The words become a turn of the session `remembered`, which is the evidence of th
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +22,7 @@ from engram.core.text import content_hash, ulid
 from engram.errors import (
     BadRequestError,
     ConflictError,
+    EngramError,
     ForbiddenError,
     NotFoundError,
 )
@@ -30,21 +31,23 @@ from engram.ingest import intake as ingest_intake
 from engram.ingest import requests
 from engram.operations.cases import current_fact
 from engram.operations.notes import NoteChanges
-from engram.operations.results import CorrectedMemory, Remembered
+from engram.operations.results import CorrectedMemory, Remembered, RememberedAll
 from engram.operations.signature import ANY_CALLER, TIME, Between, Id, Run, operation
+from engram.operations.table import checked
 from engram.pipeline.forgetting import FORGOTTEN
 from engram.pipeline.imports import AGAIN
+from engram.pipeline.reconcile import AskedFact
 from engram.pipeline.write import KNOWN, action_row, reversed_row
 from engram.vault.facts import change
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.records import Candidate, FiledTurn, Turn
+    from engram.core.records import Candidate, Extraction, FiledTurn, Turn
     from engram.operations.memories import MemoryOperations
     from engram.operations.notes import NoteEditor
-    from engram.pipeline.reconcile import Reconciler
+    from engram.pipeline.reconcile import KeptFact, Reconciler
 
 SAID_AGAIN = "you had it forgotten before; it is shown again"
 USER_ASKED = "the user asked"
@@ -52,6 +55,34 @@ CORRECTED = "corrected"
 IMPORTED = "imported before"
 CORRECTABLE = frozenset(("active", "archived", "review"))
 """The statuses of memories that can be corrected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A statement that a caller asks to keep: the arguments of `remember`."""
+
+    text: str
+    category: str | None = None
+    about: list[str] | None = None
+    tags: list[str] | None = None
+    importance: float | None = None
+    confidence: float | None = None
+    persona: str | None = None
+    private: bool = False
+    pinned: bool = False
+    expires: str | None = None
+    source_id: str | None = None
+    occurred_at: str | None = None
+    agent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A statement that may be stored, its turn, and until when it is true."""
+
+    asked: Asked
+    turn: Turn
+    until: datetime | None
 
 
 class StatementOperations:
@@ -135,67 +166,163 @@ class StatementOperations:
         Raises BadRequestError for an invalid argument, ForbiddenError if `standing`
         (chat, import or tool) does not allow it.
         """
+        asked = Asked(
+            text,
+            category,
+            about,
+            tags,
+            importance,
+            confidence,
+            persona,
+            private,
+            pinned,
+            expires,
+            source_id,
+            occurred_at,
+            agent,
+        )
+        (result,) = self._remember([asked], run, standing)
+        if isinstance(result, EngramError):
+            raise result
+        return result
+
+    @operation(
+        RememberedAll,
+        "POST /v1/memories/batch",
+        callers=ANY_CALLER,
+        writes=True,
+        decides=True,
+        own_command=True,
+    )
+    def remember_all(
+        self,
+        *,
+        memories: Annotated[
+            list[dict[str, Any]], "objects with the arguments of `remember`"
+        ],
+        run: Run = None,
+        standing: str = "chat",
+    ) -> dict[str, Any]:
+        """Store statements as memories, in their order. Shows for each what `remember`
+        shows.
+
+        The verdict on a statement that is not stored is `refused`.
+        """
+        results = self._remember(map(_asked, memories), run, standing)
+        refused = {"id": "", "verdict": "refused"}
+        return {
+            "memories": [
+                refused | {"why": str(one)} if isinstance(one, EngramError) else one
+                for one in results
+            ]
+        }
+
+    def _remember(
+        self,
+        statements: Iterable[Asked | EngramError],
+        run: str | None,
+        standing: str,
+    ) -> list[dict[str, Any] | EngramError]:
+        """Store statements; return for each its result, or why it is not stored.
+
+        They are written together. One whose id or whose words are known is read after
+        the ones before it are written.
+        """
         now = self.clock()
-        if category is not None:
-            category, tags = _category(category, tags)
-        if source_id is not None:
-            standing = "import"
-            is_restored = self._show_again(run, source_id, now)
-            if known := self._imported(source_id, text, persona, now):
+        results: list[dict[str, Any] | EngramError] = []
+        waiting: dict[int, _Checked] = {}
+        names: set[str] = set()
+
+        def store() -> None:
+            kept = self._store([*waiting.values()], run, now)
+            for place, result in zip(waiting, kept, strict=True):
+                results[place] = result
+            waiting.clear()
+            names.clear()
+
+        for asked in statements:
+            found: dict[str, Any] | EngramError | _Checked
+            try:
+                if isinstance(asked, EngramError):
+                    raise asked
+                turn = self._turn(asked, now, standing)
+                own = {turn.id, content_hash(turn.text)}
+                if waiting and (not names.isdisjoint(own) or self._equal(turn, now)):
+                    store()
+                    turn = self._turn(asked, now, standing)  # its id may be taken now
+                found = self._checked(asked, turn, run, now)
+                names |= own
+            except (BadRequestError, ConflictError, ForbiddenError) as fault:
+                found = fault
+            if isinstance(found, _Checked):
+                waiting[len(results)] = found
+                found = {}
+            results.append(found)
+        if waiting:
+            store()
+        return results
+
+    def _checked(
+        self, asked: Asked, turn: Turn, run: str | None, now: datetime
+    ) -> dict[str, Any] | _Checked:
+        """Return a statement that has to be stored, or the result of a known one."""
+        if asked.category is not None:
+            category, tags = _category(asked.category, asked.tags)
+            asked = replace(asked, category=category, tags=tags)
+        if asked.source_id is not None:
+            is_restored = self._show_again(run, asked.source_id, now)
+            if known := self._imported(asked, now):
                 verdict, why = (
                     ("restored", AGAIN) if is_restored else ("known", IMPORTED)
                 )
                 return {"id": known, "verdict": verdict, "why": why}
-        turn = self._turn(
-            text,
-            persona,
-            now,
-            standing,
-            agent=agent,
-            private=private,
-            source_id=source_id,
-            occurred_at=occurred_at,
-        )
-        self._check_source(turn, category, now, pinned=pinned)
-        until = self._end(expires, now) if expires is not None else None
-
-        if equal := self.note_writer.duplicate(turn.text, turn.private_to, now):
+        self._check_source(asked, turn, now)
+        until = self._end(asked.expires, now) if asked.expires is not None else None
+        if equal := self._equal(turn, now):
             self._confirm(equal, now)
-            return self._confirmed(equal.id, KNOWN, turn, pinned=pinned)
+            return self._confirmed(equal.id, KNOWN, turn, pinned=asked.pinned)
+        return _Checked(asked, turn, until)
 
-        found = engine.extract([turn], self.settings.policy.extraction)
-        guess = next(iter(found.candidates), None)
+    def _store(
+        self, statements: Sequence[_Checked], run: str | None, now: datetime
+    ) -> list[dict[str, Any]]:
+        """Write the turns of statements, then their memories; return the results."""
+        policy = self.settings.policy.extraction
+        found = [engine.extract([one.turn], policy) for one in statements]
         if run:
-            self.reconciler.imports.note(run, [(turn.session, turn.id)])
-        evidence = self._file(turn)
-        fact = self._fact(
-            turn,
-            evidence,
-            now,
-            category=category or _guessed(guess, turn),
-            about=_not_blank(about) or (list(guess.about) if guess else []),
-            tags=_not_blank(tags),
-            importance=importance,
-            pinned=pinned,
-            expires=until,
+            names = [(one.turn.session, one.turn.id) for one in statements]
+            self.reconciler.imports.note(run, names)
+        with self.intake.places([one.turn for one in statements]) as places:
+            filed = self.note_writer.file_turns(places)
+        lift = self.reconciler.forgetting.lift_restated
+        again = [
+            f"; {SAID_AGAIN}" if lift([evidence], now, asked=True) else ""
+            for evidence in filed
+        ]
+        facts = (
+            AskedFact(self._fact(one, evidence, extraction, now), one.turn, extraction)
+            for one, evidence, extraction in zip(statements, filed, found, strict=True)
         )
-        fact = _completed(fact, guess, confidence)
-        lifted = self.reconciler.forgetting.lift_restated([evidence], now, asked=True)
-        row = action_row(now, "store", fact.id, "asked to remember")
-        decision, cases = self.reconciler.remember(fact, turn, row, found)
-        if decision.met:
-            return self._confirmed(decision.met, decision.why, turn, pinned=pinned)
+        kept = self.reconciler.remember(facts, now)
+        return list(map(self._result, statements, kept, again))
 
+    def _result(
+        self, statement: _Checked, kept: KeptFact, again: str
+    ) -> dict[str, Any]:
+        fact, decision, turn = kept.fact, kept.decision, statement.turn
+        if decision.met:
+            pinned = statement.asked.pinned
+            return self._confirmed(decision.met, decision.why, turn, pinned=pinned)
         in_review = decision.action == "review"
         result: dict[str, Any] = {
             "id": fact.id,
             "path": self.index.catalog.find_fact(fact.id).path,
             "verdict": "waits in review" if in_review else "created",
-            "why": f"{decision.why}; {SAID_AGAIN}" if lifted else decision.why,
+            "why": f"{decision.why}{again}",
             "category": fact.category,
         }
-        if cases:
-            case_id, path = cases[0]
+        if kept.cases:
+            case_id, path = kept.cases[0]
             result["case"] = {"id": case_id, "path": path}
         return result
 
@@ -203,6 +330,9 @@ class StatementOperations:
         """Return the end of the time `expires`, which must be in the future."""
         zone = self.settings.zone
         return requests.moment(expires, zone, "expires", end=True, now=now, ahead=True)
+
+    def _equal(self, turn: Turn, now: datetime) -> Fact | None:
+        return self.note_writer.duplicate(turn.text, turn.private_to, now)
 
     def _confirm(self, fact: Fact, now: datetime) -> None:
         confirmed = self.note_writer.confirmed(fact)
@@ -219,33 +349,29 @@ class StatementOperations:
         imports.show_again(hidden, now)
         return True
 
-    def _imported(
-        self, source_id: str, text: str, persona: str | None, now: datetime
-    ) -> str:
+    def _imported(self, asked: Asked, now: datetime) -> str:
         """Return the id of the memory of a statement imported before, or ''.
 
         After an interrupted import its turn may exist without a memory.
         """
-        filed = self.index.catalog.turn(REMEMBERED, source_id)
+        filed = self.index.catalog.turn(REMEMBERED, asked.source_id or "")
         if filed is None:
             return ""
-        if equal := self.note_writer.duplicate(text, persona, now):
+        if equal := self.note_writer.duplicate(asked.text, asked.persona, now):
             return equal.id
         facts = self.index.catalog.facts(filed.key)
         return next(
             (one.id for one in facts if filed.key in (one.source, *one.also)), ""
         )
 
-    def _check_source(
-        self, turn: Turn, category: str | None, now: datetime, *, pinned: bool
-    ) -> None:
+    def _check_source(self, asked: Asked, turn: Turn, now: datetime) -> None:
         """Raise ForbiddenError if the source of a statement may not store it (`X27`).
 
         Only the user pins, sets some categories, and restores a statement that the user
         forgot.
         """
-        source = trust.source_class(turn)
-        why = trust.restriction("pin", source) if pinned else None
+        source, category = trust.source_class(turn), asked.category
+        why = trust.restriction("pin", source) if asked.pinned else None
         if why is None and category and category_of(category).not_from_outside:
             why = trust.restriction(category, source)
         if why is None and source != "user":
@@ -256,23 +382,25 @@ class StatementOperations:
 
     def _fact(
         self,
-        turn: Turn,
+        statement: _Checked,
         evidence: FiledTurn,
+        found: Extraction,
         now: datetime,
-        *,
-        category: str,
-        about: list[str],
-        tags: list[str],
-        importance: float | None,
-        pinned: bool,
-        expires: datetime | None,
     ) -> Fact:
-        """Return the fact of a new statement, with linked names and redacted secrets."""
+        """Return the fact of a new statement, with linked names and redacted secrets.
+
+        What the caller does not say is that of the first candidate of the rules.
+        """
         policy, secrets = self.settings.policy.importance, self.settings.redact
+        asked, turn = statement.asked, statement.turn
         writer = self.reconciler.entity_writer
+        guess = next(iter(found.candidates), None)
+        category = asked.category or _guessed(guess, turn)
+        tags, importance = _not_blank(asked.tags), asked.importance
+        about = _not_blank(asked.about) or (list(guess.about) if guess else [])
         if importance is None:
             importance = classify.importance_of(turn.text, category, tags, policy)[0]
-        return Fact(
+        fact = Fact(
             id=ulid(now, evidence.key),
             text=turn.text,
             category=category,
@@ -286,10 +414,11 @@ class StatementOperations:
             tags=tuple(redact(tag, secrets).text for tag in tags),
             source=evidence.key,
             origin="user",
-            pinned=pinned,
-            expires=expires,
+            pinned=asked.pinned,
+            expires=statement.until,
             persona=turn.private_to,
         )
+        return _completed(fact, guess, asked.confidence)
 
     def _confirmed(
         self, name: str, why: str, turn: Turn, *, pinned: bool
@@ -326,8 +455,9 @@ class StatementOperations:
         Of a statement with several values only those that `text` gives are replaced.
         """
         fact, now = self.editor.find(id), self.clock()
-        turn = self._turn(text, fact.persona, now)
-        evidence = self._file(turn)
+        turn = self._turn(Asked(text, persona=fact.persona), now)
+        with self.intake.places([turn]) as places:
+            (evidence,) = self.note_writer.file_turns(places)
         names = self.reconciler.entity_writer.names.owner_words()
         whole = _with_values(fact.text, turn.text, names)
         return self._replace(fact, whole, evidence.key, now)
@@ -406,23 +536,13 @@ class StatementOperations:
 
     # -- the turn that states it -------------------------------------------------------
 
-    def _turn(
-        self,
-        text: str,
-        persona: str | None,
-        now: datetime,
-        standing: str = "chat",
-        *,
-        agent: bool = False,
-        private: bool = False,
-        source_id: str | None = None,
-        occurred_at: str | None = None,
-    ) -> Turn:
+    def _turn(self, asked: Asked, now: datetime, standing: str = "chat") -> Turn:
         """Return the turn for a statement.
 
         Its id is that of an import, or new; equal histories give equal ids (`X25`). A
         statement to a persona is private to it (`E14`).
         """
+        text, persona, occurred_at = asked.text, asked.persona, asked.occurred_at
         if occurred_at is not None:
             said_at = requests.moment(
                 occurred_at, self.settings.zone, "occurred_at", now=now
@@ -432,25 +552,30 @@ class StatementOperations:
         is_private = persona is not None
         raw = {
             "text": text,
-            "role": "assistant" if agent else "user",
+            "role": "assistant" if asked.agent else "user",
             "session": REMEMBERED,
             "persona": None if own else persona,
-            "private": is_private or private,
-            "id": source_id,
+            "private": is_private or asked.private,
+            "id": asked.source_id,
             "occurred_at": occurred_at,
         }
         seed = f"{self.intake.device}\n{text}"
         ids = (ulid(now, f"{number}\n{seed}") for number in count())
-        free = next(
+        free = asked.source_id or next(
             name for name in ids if self.index.catalog.turn(REMEMBERED, name) is None
         )
+        standing = "import" if asked.source_id is not None else standing
         return requests.turn_from(raw, now, self.settings, free, standing, keep=True)
 
-    def _file(self, turn: Turn) -> FiledTurn:
-        """Write the turn into its session file; return it with its block."""
-        with self.intake.place(turn) as place:
-            (filed,) = self.note_writer.file_turns([place])
-        return filed
+
+def _asked(arguments: Mapping[str, Any]) -> Asked | EngramError:
+    """Return a statement of a batch, or why it is none."""
+    try:
+        found = checked("remember", dict(arguments))
+    except BadRequestError as fault:
+        return fault
+    del found["run"]
+    return Asked(**found)
 
 
 def _category(name: str, tags: list[str] | None) -> tuple[str, list[str]]:

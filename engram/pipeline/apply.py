@@ -11,15 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.core.records import Extraction
-from engram.core.trust import source_class
 from engram.vault import changes
 from engram.vault.runs import FILING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from engram.core.records import Change, Edge, Fact, Turn
+    from engram.core.records import Change, Edge, Extraction, Fact, Turn
     from engram.ingest.queue import Batch
     from engram.pipeline.boxes import BoxWriter, Stretch
     from engram.pipeline.compare import Comparison
@@ -139,18 +137,19 @@ class PlanWriter:
         )
 
     def write_entities(
-        self, plan: WritePlan, fact_id: str, turn: Turn, found: Extraction
+        self,
+        plan: WritePlan,
+        ids: Iterable[str],
+        turns: Sequence[Turn],
+        found: Extraction,
     ) -> None:
-        """Write entity notes and edges of a single statement; `turn` is its source.
+        """Write entity notes and edges of facts that a caller asked to keep.
 
-        `found` are the relations and types that the rules extracted from the user's own
-        words.
+        `turns` are their sources.
         """
-        facts = self.note_writer.facts([fact_id])
+        facts = self.note_writer.facts(ids)
         edges = self._edges(facts, plan)
-        relations = found.relations if source_class(turn) == "user" else ()
-        extraction = Extraction((), "user", relations=relations, types=found.types)
-        self.entity_writer.write(facts, extraction, [turn], plan.now, edges)
+        self.entity_writer.write(facts, found, turns, plan.now, edges)
 
     def _edges(self, facts: Sequence[Fact], plan: WritePlan) -> Iterator[Edge]:
         """Yield the edges from new facts to similar ones (`A13`)."""

@@ -91,14 +91,15 @@ class Comparison:
         batch are among them, and known facts are as the plan changes them.
         """
         slot = self._slot(fact)
-        return tuple(
-            replace(
-                near,
-                same_slot=bool(slot) and slot == self._slot(near.fact),
-                visible=hidden_reason(near.fact, when) is None,
+        found: list[Known] = []
+        for near in self.neighbours.near(fact, when, STATUSES, plan):
+            same = bool(slot) and slot == self._slot(near.fact)
+            visible = hidden_reason(near.fact, when) is None
+            is_plain = visible and not same
+            found.append(
+                near if is_plain else replace(near, same_slot=same, visible=visible)
             )
-            for near in self.neighbours.near(fact, when, STATUSES, plan)
-        )
+        return tuple(found)
 
     def surprise(self, known: Sequence[Known]) -> Surprise:
         """Return how new a statement is among the facts near it (`D3`)."""
@@ -170,7 +171,14 @@ class Comparison:
         if not states:
             return {}
         found = self.states.near(states, STATUSES, persona)
-        every = [*map(plan.latest, found), *plan.new]
+        told = {changes.slot_of(state) for state in states}
+        new = [
+            one
+            for one in plan.new
+            if changes.DEATH in told
+            or not told.isdisjoint(map(changes.slot_of, self.states_of(one)))
+        ]
+        every = [*map(plan.latest, found), *new]
         return {one.id: one for one in every if one.id != fact.id}
 
     def _slot(self, fact: Fact) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ from engram.vault.edges import EdgeRow, EdgeStore, edge_id
 from engram.vault.paths import NOT_TEXT, UNKNOWN, is_text, printable, stat_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -79,6 +79,8 @@ class EntityWriter:
         self._unnamed_files: list[Problem] = []  # files whose names are not UTF-8
         # links to names that have no note yet, by the key of the name
         self._new_links: dict[str, str] = {}
+        # entities whose notes the next batch creates, by path
+        self._expected: dict[str, Entity] = {}
         # aliases that are not yet in their note, by its path
         self._waiting_aliases: dict[str, list[str]] = {}
         # paths of notes that are no entities, by the key of a link; None: not read
@@ -244,6 +246,33 @@ class EntityWriter:
 
     # -- writing a batch ---------------------------------------------------------------
 
+    @contextmanager
+    def expecting(self) -> Iterator[None]:
+        """Forget at the end the expected entities that were not written."""
+        try:
+            yield
+        finally:
+            for path in self._expected:
+                self._forget(path)
+            self._expected.clear()
+
+    def expect(
+        self, facts: Sequence[Fact], types: Mapping[str, str], now: datetime
+    ) -> None:
+        """Make the names of new facts known before `write` creates their notes."""
+        kinds = {name_key(name): kind for name, kind in types.items()}
+        for path, entity in [*self._expected.items()] if kinds else ():
+            kind = kinds.get(name_key(entity.name), entity.type)
+            if entity.type == "concept" != kind:
+                self._forget(path)
+                del self._expected[path]
+                typed = replace(
+                    entity, type=kind, path=entities.path_of(entity.name, kind)
+                )
+                self._expected[typed.path] = typed
+                self.names.put(typed.path, typed)
+        self._expected |= self._new_entities(_names(facts, (), now), kinds)
+
     def write(
         self,
         facts: Sequence[Fact],
@@ -269,7 +298,9 @@ class EntityWriter:
 
         types = _types(extraction, turns)
         self._retype(types, now)
-        created = self._new_entities(_names(facts, relations, since), types)
+        names = _names(facts, relations, since)
+        created = self._expected | self._new_entities(names, types)
+        self._expected.clear()
         edges = [(one, self._edge(one)) for one in relations]
         changed = changed_edges(self.edges, edges, self.settings.policy.links)
         changes = self._note_changes(changed, aliases)
@@ -422,6 +453,8 @@ class EntityWriter:
         for name, kind in types.items():
             entity = self.names.one(name)
             if entity is None or kind == "concept" or not _is_guessed(entity):
+                continue
+            if entity.path in self._expected:
                 continue
 
             self._read(entity.path)

@@ -104,38 +104,34 @@ class Gatherer:
         slots = self.comparison.in_slots(new.fact, new.states, persona, self.plan)
         for fact in (*slots.values(), *named):
             found.setdefault(fact.id, self._known(fact, new))
-        return tuple(
-            self._with_evidence(one, new, said)
-            for one in (
-                replace(
-                    one,
-                    states=self.comparison.states_of(one.fact) if key in slots else (),
-                    relation=relations.get(key, ""),
-                    undone=self._replaced(one.fact, new.fact),
+        matter: list[Known] = []
+        for key, one in found.items():
+            states = self.comparison.states_of(one.fact) if key in slots else ()
+            undone = self._replaced(one.fact, new.fact)
+            if states or undone or key in relations:
+                relation = relations.get(key, "")
+                matter.append(
+                    replace(one, states=states, relation=relation, undone=undone)
                 )
-                for key, one in found.items()
-            )
-            if self._matters(one, new)
-        )
+            elif self._matters(one, new):
+                matter.append(one)
+        return tuple(self._with_evidence(one, new, said) for one in matter)
 
     def _known(self, fact: Fact, new: Statement) -> Known:
         return Known(fact, visible=hidden_reason(fact, new.said_at) is None)
 
     def _matters(self, one: Known, new: Statement) -> bool:
-        """Return whether a fact may play a part in the decision."""
+        """Return whether a fact may play a part in the decision by its words alone."""
         cuts = self.note_writer.settings.policy.similarity
         return bool(
-            one.relation
-            or one.states
-            or one.undone
-            or new.fact.id in one.fact.superseded_by
+            new.fact.id in one.fact.superseded_by
             or decide.is_near(one, cuts)
             or (new.corrects and changes.names_differ(new.fact.text, one.fact.text))
         )
 
     def _replaced(self, known: Fact, fact: Fact) -> bool:
         """Return whether a fact replaced the statement of `fact`, maybe indirectly."""
-        if known.status != "active":
+        if known.status != "active" or not known.supersedes:
             return False
         digest, seen = content_hash(fact.text), {known.id}
         later = [known]

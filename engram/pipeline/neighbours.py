@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from engram.core import calibration, ranking
@@ -71,7 +72,8 @@ class NeighbourSearch:
         own, cosines = self._statement(fact.text, owner), self._cosines(fact, where)
         candidates = self._candidates(fact, when, where, cosines)
         if plan:
-            candidates = [*map(plan.latest, candidates), *plan.new]
+            new = self._nearest_new(own, plan, owner)
+            candidates = [*map(plan.latest, candidates), *new]
 
         found: list[Known] = []
         for known in candidates:
@@ -82,6 +84,19 @@ class NeighbourSearch:
                 Known(known, nearness, conflict=words.conflict, distinct=distinct)
             )
         return sorted(found, key=_nearest)
+
+    def _nearest_new(
+        self, own: ParsedStatement, plan: WritePlan, owner: tuple[str, ...]
+    ) -> list[Fact]:
+        """Return the new facts of a plan that share most words with a statement."""
+        stems, pool = {*own.stems}, self.settings.policy.dedup.pool
+        return nlargest(
+            pool,
+            plan.new,
+            lambda fact: len(
+                stems.intersection(self._statement(fact.text, owner).stems)
+            ),
+        )
 
     def says_more(self, text: str, known: str) -> bool:
         """Return whether a statement adds information to a similar known one."""

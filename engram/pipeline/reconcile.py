@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.core.records import FactEnd
+from engram.core import trust
+from engram.core.records import Extraction, FactEnd
 from engram.errors import ConflictError, NotFoundError
 from engram.pipeline.apply import PlanWriter
 from engram.pipeline.boxes import BoxWriter
@@ -36,12 +37,14 @@ from engram.pipeline.promises import PromiseSettler
 from engram.pipeline.retraction import Retraction
 from engram.pipeline.steps import APART, CandidateSteps
 from engram.pipeline.turn_edits import TurnEdits
+from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from engram.core.decide import Decision
-    from engram.core.records import Candidate, Extraction, Fact, FiledTurn, Turn
+    from engram.core.records import Candidate, Fact, FiledTurn, Turn
     from engram.ingest.queue import Batch
     from engram.pipeline.plan import Case
     from engram.pipeline.steps import CandidateResult
@@ -64,6 +67,24 @@ class BatchResult:
     confirmed: tuple[str, ...] = ()
     review: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFact:
+    """A statement that a caller asks to keep, its source, and what the rules found."""
+
+    fact: Fact
+    turn: Turn
+    found: Extraction
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFact:
+    """The decision on such a statement, and the notes in review that it led to."""
+
+    fact: Fact
+    decision: Decision
+    cases: tuple[Case, ...]
 
 
 class Reconciler:
@@ -207,42 +228,81 @@ class Reconciler:
 
     # -- single statements -------------------------------------------------------------
 
-    def remember(
-        self, fact: Fact, turn: Turn, row: Mapping[str, object], found: Extraction
-    ) -> tuple[Decision, list[Case]]:
-        """File a statement that a caller asks to keep; `turn` is its source (A1, A7).
+    def remember(self, asked: Iterable[AskedFact], now: datetime) -> list[KeptFact]:
+        """File statements that callers ask to keep (A1, A7, `X9`).
 
-        Returns the decision, and the notes in review that it led to (`X9`). `fact`
-        keeps its importance. A statement that does not come from the user is contained
-        as in a batch (`X27`). `row` is the row of the action log. `found` is the
-        extraction of the statement by rules, for its relations and types.
+        The facts keep their importance. A statement that does not come from the user is
+        contained as in a batch (`X27`). Those that change no known fact are written
+        together. Any other is decided on after them, and written by itself.
         """
-        plan, decision = self._planned(fact, turn, row)
+        kept: list[KeptFact] = []
+        plan, new = WritePlan(self.settings, now, self.note_writer), list[AskedFact]()
+        with self.entity_writer.expecting():
+            for one in asked:
+                found = self._planned(plan, one, may_change=False)
+                if found is None:
+                    self._write_asked(plan, new)
+                    plan, new = WritePlan(self.settings, now, self.note_writer), []
+                    found = self._write_alone(one, now)
+                else:
+                    new.append(one)
+                    facts = [one.fact] if plan.is_new(one.fact) else []
+                    self.entity_writer.expect(facts, one.found.types, now)
+                kept.append(found)
+            self._write_asked(plan, new)
+        return kept
+
+    def _write_alone(self, one: AskedFact, now: datetime) -> KeptFact:
+        """Write a statement that may change known facts.
+
+        If a note was edited or moved since the last scan, it is decided on again.
+        """
+        plan = WritePlan(self.settings, now, self.note_writer)
+        kept = self._planned(plan, one)
         try:
             self.plan_writer.check(plan)
         except (ConflictError, NotFoundError):
-            # A user edited or moved a note, and the catalogue does not know it yet.
             self.note_writer.scan_all()
-            plan, decision = self._planned(fact, turn, row)
+            plan = WritePlan(self.settings, now, self.note_writer)
+            kept = self._planned(plan, one)
+        self._write_asked(plan, [one])
+        assert kept
+        return kept
 
+    def _write_asked(self, plan: WritePlan, asked: Sequence[AskedFact]) -> None:
+        if not asked:
+            return
         self.plan_writer.write_unrepeatable(plan)
-        self.plan_writer.write_entities(plan, fact.id, turn, found)
-        return decision, plan.cases
+        types: dict[str, str] = {}
+        for one in asked:
+            types = {**one.found.types, **types}
+        relations = [
+            relation
+            for one in asked
+            if trust.source_class(one.turn) == "user"
+            for relation in one.found.relations
+        ]
+        extraction = Extraction((), "user", relations=tuple(relations), types=types)
+        ids = [one.fact.id for one in asked]
+        turns = [one.turn for one in asked]
+        self.plan_writer.write_entities(plan, ids, turns, extraction)
 
     def _planned(
-        self, fact: Fact, turn: Turn, row: Mapping[str, object]
-    ) -> tuple[WritePlan, Decision]:
-        """Plan the filing of a statement that a caller asks to keep."""
-        now = datetime.fromisoformat(str(row["at"]))
-        plan = WritePlan(self.settings, now, self.note_writer)
-        decision = self.steps.remember(plan, fact, turn)
-        changed: dict[str, object] = {}
+        self, plan: WritePlan, one: AskedFact, *, may_change: bool = True
+    ) -> KeptFact | None:
+        """Plan the filing of a statement; None if it changes known facts and may not."""
+        fact, cases = one.fact, plan.cases
+        decision = self.steps.remember(plan, fact, one.turn, may_change=may_change)
+        if decision is None:
+            return None
+        row = action_row(plan.now, "store", fact.id, "asked to remember")
         if decision.action == "confirm":
-            changed = {"action": "confirm", "met": decision.met}
+            row |= {"action": "confirm", "met": decision.met}
         elif decision.action == "review":
-            changed = {"action": "review", "reason": decision.why}
-        plan.rows.append({**row, **changed})
-        return plan, decision
+            row |= {"action": "review", "reason": decision.why}
+        plan.rows.append(row)
+        new = tuple(case for case in plan.cases if case not in cases)
+        return KeptFact(fact, decision, new)
 
 
 def _confirmed(results: Sequence[CandidateResult]) -> tuple[str, ...]:

@@ -129,11 +129,14 @@ class CandidateSteps:
         memory = fact.id if decision.destination else decision.met or fact.id
         return CandidateResult(candidate.turn_id, decision.action, decision.why, memory)
 
-    def remember(self, plan: WritePlan, fact: Fact, turn: Turn) -> Decision:
+    def remember(
+        self, plan: WritePlan, fact: Fact, turn: Turn, *, may_change: bool
+    ) -> Decision | None:
         """Decide on a statement that a caller asks to keep (A1, A7).
 
         `turn` is its source. A statement that does not come from the user is contained
-        as in a batch (`X27`). Its importance does not depend on how new it is.
+        as in a batch (`X27`). Its importance does not depend on how new it is. Returns
+        None, and enters nothing, if it changes known facts and may not.
         """
         gatherer, said = self._gatherer(plan), Said(turn, turn.text, turn)
         source = trust.source_class(turn)
@@ -149,6 +152,8 @@ class CandidateSteps:
         new = replace(gatherer.statement(fact, said), contained=contained)
         policies = self.note_writer.settings.policy
         decision = decide(new, gatherer.known(new, said, near), policies)
+        if decision.changes and not may_change:
+            return None
         return self._enter(plan, fact, said, decision)
 
     def end_known(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Mapping,
         Sequence,
     )
+    from pathlib import Path
 
     from engram.config import Settings
     from engram.core.policy import FilePolicy
@@ -85,13 +86,36 @@ class NoteWriter:
         return now + timedelta(seconds=rest)
 
     def file_turns(self, turns: Sequence[FiledTurn]) -> tuple[FiledTurn, ...]:
-        """Append turns to their session file; return them with blocks (`X1`, `B18`).
+        """Append turns to their session files; return them with blocks (`X1`, `B18`).
 
-        Turns that the file contains already are left out.
+        Turns that a file contains already are left out.
         """
-        zone = self.settings.zone
-        path = sessions.path(turns[0].note)
-        placed = tuple(turns)
+        by_note: dict[str, list[FiledTurn]] = {}
+        for turn in turns:
+            by_note.setdefault(turn.note, []).append(turn)
+        written: dict[str, bytes] = {}
+        found: dict[str, Iterator[FiledTurn]] = {}
+        try:
+            with disk.DeferredSyncs() as pending:
+                for note, some in by_note.items():
+                    raw, placed = self._append_turns(note, some, pending)
+                    written[sessions.path(note)] = raw
+                    found[note] = iter(placed)
+        finally:
+            self.index.wrote(written)
+        self.index.filed(turns)
+        filed = tuple(next(found[turn.note]) for turn in turns)
+        if self.decision:
+            self.decision.told += [one.key for one in filed]
+        if any(one.turn.private for one in filed):
+            filed = tuple(map(self._as_indexed, filed))
+        return filed
+
+    def _append_turns(
+        self, note: str, turns: Sequence[FiledTurn], pending: set[Path]
+    ) -> tuple[bytes, Sequence[FiledTurn]]:
+        """Append turns to one session file; return its bytes, and them with blocks."""
+        zone, path, placed = self.settings.zone, sessions.path(note), tuple(turns)
 
         def appended(raw: bytes) -> bytes:
             nonlocal placed
@@ -99,17 +123,11 @@ class NoteWriter:
             return raw
 
         if self.index.scanner.exists(path):
-            raw = self.vault.rewrite(path, appended)
-        else:
-            raw = sessions.new_session(turns, zone)
-            self.vault.create(path, raw)
-        self.index.wrote({path: raw})
-        self.index.filed(turns)
-        if self.decision:
-            self.decision.told += [filed.key for filed in placed]
-        if any(filed.turn.private for filed in placed):
-            placed = tuple(map(self._as_indexed, placed))
-        return placed
+            raw = self.vault.rewrite(path, appended, pending)
+            return raw, placed
+        raw = sessions.new_session(turns, zone)
+        self.vault.create(path, raw, pending)
+        return raw, placed
 
     def _as_indexed(self, filed: FiledTurn) -> FiledTurn:
         """Return the turn, private if a later turn in the file makes it so (`E14`)."""
@@ -354,14 +372,14 @@ class NoteWriter:
 
         `taken` are paths planned for other notes.
         """
-        planned = {PurePosixPath(path).name.casefold() for path in taken}
+        planned = {path.rpartition("/")[2].casefold() for path in taken}
         return facts.fact_path(
             fact,
             self.settings.zone,
             folder="review" if fact.status == "review" else "facts",
             pattern=self.settings.file_name,
             taken=lambda path: (
-                PurePosixPath(path).name.casefold() in planned
+                path.rpartition("/")[2].casefold() in planned
                 or self._is_taken(path, fact)
             ),
         )

@@ -13,8 +13,6 @@ from engram.errors import (
     BadRequestError,
     BusyError,
     ConflictError,
-    EngramError,
-    ForbiddenError,
 )
 from engram.serve.output import INTERRUPTED
 
@@ -37,7 +35,7 @@ _STORED = frozenset({"created", "restored", "waits in review"})
 
 
 class TurnSender:
-    """Sends turns to `observe`, and counts stored, duplicate and refused ones."""
+    """Sends turns and memories, and counts stored, duplicate and refused ones."""
 
     def __init__(self, call: Call, run: str = "") -> None:
         self.call = call
@@ -45,42 +43,65 @@ class TurnSender:
         self.sending = 0
         self.stored = 0
         self.duplicates = 0
+        self.verdicts: Counter[str] = Counter()
         self.refused: list[str] = []
         self.not_remembered: list[str] = []
 
     def send(self, turns: list[dict[str, Any]], places: Sequence[str] = ()) -> None:
-        """Send a batch; repeat it while the daemon is busy.
+        """Send a batch of turns; `places` are their lines, for messages."""
+        for answer, _ in self._answers("observe", "turns", turns, places):
+            self.stored += answer["stored"]
+            self.duplicates += answer["duplicates"]
+            self.not_remembered += [
+                f"turn {one['turn']}: {one['why']}. {one['fix']}"
+                for one in answer.get("not_remembered", ())
+            ]
+            if sys.stderr.isatty():
+                sys.stderr.write(f"\r{self.stored + self.duplicates} turns")
 
-        A refused batch is halved until only the invalid turns are refused. `places` are
-        the lines of the turns, for messages.
+    def remember(self, memories: list[dict[str, Any]], places: Sequence[str]) -> None:
+        """Send a batch of memories; count the verdicts on them."""
+        batch = self._answers("remember_all", "memories", memories, places)
+        for answer, lines in batch:
+            for place, one in zip(lines, answer["memories"], strict=True):
+                if one["verdict"] == "refused":
+                    self.refused.append(f"{place}: {one['why']}")
+                else:
+                    self.verdicts[one["verdict"]] += 1
+
+    def _answers(
+        self,
+        name: str,
+        argument: str,
+        items: list[dict[str, Any]],
+        places: Sequence[str],
+    ) -> Iterator[tuple[dict[str, Any], Sequence[str]]]:
+        """Send a batch, and yield the answers with the places of their items.
+
+        It is repeated while the daemon is busy. A refused batch is halved until only
+        the invalid items are refused.
         """
         while True:
             try:
-                answer = self.call("observe", {"turns": turns, **self.run})
-                break
+                answer = self.call(name, {argument: items, **self.run})
             except KeyboardInterrupt:
-                self.sending = len(turns)
+                self.sending = len(items)
                 raise
             except BusyError as busy:
                 time.sleep(busy.retry_after)
             except (BadRequestError, ConflictError) as fault:
-                if len(turns) == 1:
+                if len(items) == 1:
                     self.refused.append(
                         "".join([*(f"{place}: " for place in places), str(fault)])
                     )
                     return
-                half = len(turns) // 2
-                self.send(turns[:half], places[:half])
-                self.send(turns[half:], places[half:])
+                half = len(items) // 2
+                yield from self._answers(name, argument, items[:half], places[:half])
+                yield from self._answers(name, argument, items[half:], places[half:])
                 return
-        self.stored += answer["stored"]
-        self.duplicates += answer["duplicates"]
-        self.not_remembered += [
-            f"turn {one['turn']}: {one['why']}. {one['fix']}"
-            for one in answer.get("not_remembered", ())
-        ]
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r{self.stored + self.duplicates} turns")
+            else:
+                yield answer, places
+                return
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -242,28 +263,34 @@ def feed(
 
     before = _active(call)
     sender = TurnSender(call, run)
-    verdicts: Counter[str] = Counter()
-    batch: list[dict[str, Any]] = []
+    turns: list[dict[str, Any]] = []
+    memories: list[ImportedMemory] = []
+
+    def send(least: int) -> None:
+        if len(turns) >= least:
+            sender.send(turns)
+            bar.advance(len(turns))
+            turns.clear()
+        if len(memories) >= least:
+            sender.remember(list(map(_asked, memories)), list(map(_place, memories)))
+            bar.advance(len(memories))
+            memories.clear()
+
     with sender.interruptible(), Bar("import", total) as bar:
         for item in items:
             if isinstance(item, Problem):
                 sender.refused.append(_problem_text(item))
             elif isinstance(item, ImportedMemory):
-                verdicts[_remember(item, sender)] += 1
-                bar.advance()
+                memories.append(item)
             else:
-                batch.append(_imported(item))
-            if len(batch) == BATCH_TURNS:
-                sender.send(batch)
-                bar.advance(len(batch))
-                batch = []
-        if batch:
-            sender.send(batch)
+                turns.append(_imported(item))
+            send(BATCH_TURNS)
+        send(1)
         result = sender.close()
-    if run and (sender.stored or verdicts.keys() & _STORED):
+    if run and (sender.stored or sender.verdicts.keys() & _STORED):
         result["run"] = run
-    if verdicts:
-        result["memories"] = {name: n for name, n in verdicts.items() if name}
+    if sender.verdicts:
+        result["memories"] = dict(sender.verdicts)
     with sender.interruptible():
         distil(call)
     made = max(0, _active(call) - before)
@@ -276,9 +303,9 @@ def _active(call: Call) -> int:
     return number
 
 
-def _remember(memory: ImportedMemory, sender: TurnSender) -> str:
-    """Store an imported memory; return its verdict, or '' if it is refused."""
-    params = {
+def _asked(memory: ImportedMemory) -> dict[str, Any]:
+    """Return an imported memory as arguments of `remember`."""
+    return {
         "text": memory.text,
         "source_id": memory.id,
         "occurred_at": memory.when.isoformat() if memory.when else None,
@@ -287,16 +314,7 @@ def _remember(memory: ImportedMemory, sender: TurnSender) -> str:
         "category": memory.category or None,
         "confidence": memory.confidence,
         "expires": memory.until.isoformat() if memory.until else None,
-        **sender.run,
     }
-    try:
-        return str(sender.call("remember", params)["verdict"])
-    except EngramError as fault:
-        if not isinstance(fault, (BadRequestError, ConflictError, ForbiddenError)):
-            raise
-        place = f"{memory.path}:{memory.line}" if memory.line else memory.path
-        sender.refused.append(f"{place}: {fault}")
-        return ""
 
 
 def distil(call: Call) -> None:
@@ -357,6 +375,10 @@ def _imported(turn: Turn) -> dict[str, Any]:
     }
 
 
+def _place(item: Problem | ImportedMemory) -> str:
+    return f"{item.path}:{item.line}" if item.line else item.path
+
+
 def _problem_text(problem: Problem) -> str:
-    place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+    place = _place(problem)
     return f"{place}: {problem.message}" if place else problem.message

@@ -379,6 +379,7 @@ def test_every_command_takes_the_common_options_and_says_what_it_does(path, comm
 def test_every_operation_has_a_command():
     assert {operation.name for operation in OPERATIONS} - {
         "begin_import",
+        "remember_all",
         "update",
         "decide",
     } <= set(commands.tree.commands)

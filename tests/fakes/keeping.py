@@ -88,8 +88,8 @@ class Keeping:
         if day not in self._turns:
             at = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=day)
             turn = Turn(f"kept-{day}", REMEMBERED, "user", "What was said.", at)
-            with self.memory.intake.place(turn) as place:
-                (evidence,) = self.memory.note_writer.file_turns([place])
+            with self.memory.intake.places([turn]) as places:
+                (evidence,) = self.memory.note_writer.file_turns(places)
             self._turns[day] = evidence.key
         return self._turns[day]
 

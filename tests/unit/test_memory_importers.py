@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import zipfile
 from datetime import UTC
 
@@ -326,6 +327,47 @@ def test_an_instruction_in_an_import_waits_and_what_was_forgotten_stays_away(
     assert result["memories"] == {"waits in review": 1}
     assert ":3:" in result["refused"][0]
     assert len(memory.call("review", {"all": True})["cases"]) == 1
+
+
+TOUCHING = [
+    "Anna Weber lives in Porto.",
+    "Anna Weber works as a nurse.",
+    "Ben has a greyhound called Bolt.",
+    "Anna Weber moved to Lisbon.",
+    "Anna Weber lives in Porto.",
+    "Bolt sleeps on the sofa.",
+    "The user's sister is Anna Weber.",
+    "Anna Weber lives in Porto.",
+    "The user works as a baker in Porto.",
+    "The user quit the bakery in Porto.",
+    "Anna Weber works as a nurse.",
+]
+"""Statements that repeat, end and name one another."""
+
+
+@pytest.mark.parametrize("standing", ["chat", "import"])
+def test_a_batch_leaves_what_its_statements_leave_one_by_one(opened, standing):
+    """The same bytes, and the same answers."""
+    left = []
+    for each in (1, len(TOUCHING)):
+        memory, answers = opened(), []
+        root = memory.settings.vault
+        for start in range(0, len(TOUCHING), each):
+            some = [{"text": text} for text in TOUCHING[start : start + each]]
+            told = memory.call("remember_all", {"memories": some}, standing)
+            answers += told["memories"]
+        notes = {
+            path.relative_to(root): path.read_bytes()
+            for folder in ("facts", "review", "entities", "sessions")
+            for path in root.joinpath(folder).rglob("*.md")
+        }
+        left.append((answers, notes))
+        mark = root.joinpath("engram.toml").read_bytes()
+        for path in (root, memory.settings.state, memory.settings.cache):
+            shutil.rmtree(path)
+        root.mkdir()
+        root.joinpath("engram.toml").write_bytes(mark)
+    assert left[0] == left[1]
 
 
 def test_an_import_that_was_cut_short_goes_on(memory, imported, monkeypatch):

@@ -59,6 +59,7 @@ def play_runs(call):
     run = call("merge", id=made, other=other)["run"]
     call("undo", id=run, dry_run=True)
     call("remember", text="Anna plays the cello.", about=["Anna"])
+    call("remember_all", memories=[{"text": "Ida paints."}, {"text": ""}])
     call("synthesize", about="Anna")
     call("consolidate", cadence="nightly")
     call("prune", dry_run=True)

@@ -23,6 +23,7 @@ def test_importers_and_tools_read_and_add_and_change_nothing(caller):
         "entities",
         "todos",
         "remember",
+        "remember_all",
         "list",
         "show",
         "why",
