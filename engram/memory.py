@@ -36,11 +36,10 @@ from engram.operations.cases import CaseReader
 from engram.operations.context import ContextBuilder
 from engram.operations.digest import Digest
 from engram.operations.explain import Explainer
-from engram.operations.file_sync import FileSync
+from engram.operations.file_sync import FileSync, NoteEditor
 from engram.operations.health import HealthOperations
 from engram.operations.listing import FactTable, MemoryList
 from engram.operations.memories import MemoryOperations
-from engram.operations.notes import NoteEditor
 from engram.operations.overview import Overview
 from engram.operations.purge import PurgeOperations
 from engram.operations.questions import Questions
@@ -361,7 +360,7 @@ class VaultMemory:
             self.review_queue,
             self.retriever,
             self.context_builder,
-            MemoryList(self.retriever, fact_table, explainer),
+            MemoryList(self.retriever, fact_table, explainer.stages),
             Overview(self.retriever, fact_table),
             TurnOperations(self.retriever, self.reconciler, self.pipeline),
             Views(self.retriever, sessions, explainer),

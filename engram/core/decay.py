@@ -11,13 +11,14 @@ Edges fade in steps instead: `graph.edge_confidence` (`C34`).
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from operator import mul
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from engram.core.categories import category_of
 from engram.core.classify import tier_of
-from engram.core.lifecycle import fading_start, layer_of
 from engram.core.policy import CURVES
 from engram.core.records import Vitals
 
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
     from engram.core.policy import DecayPolicy, Policy
     from engram.core.records import Fact, Usage
 
+LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
+"""The layers of memory (row D1); only working and episodic memories fade."""
+
 _DAY = 86_400
+_STEP = re.compile(r"^\s*(?:\d+[.)]|[-*+])\s", re.MULTILINE)
 _PASSING = frozenset({"working", "episodic"})
 
 
@@ -318,6 +323,33 @@ def vitals(
         decay=decay_score(fact, usage, now, trust, policy),
         heat=heat_score(fact, usage, now, policy, feedback),
     )
+
+
+def fading_start(fact: Fact, usage: Usage) -> datetime | None:
+    """Return the time at which the memory began to fade, or None if it is unknown.
+
+    It is its own date, or the time at which engram first read its note if that is
+    later.
+    """
+    if fact.created and usage.met:
+        return max(fact.created, usage.met)
+    return fact.created or usage.met
+
+
+def layer_of(fact: Fact) -> str:
+    """Return the layer of a memory (`D1`).
+
+    The layer in the note takes precedence; otherwise a skill or a principle with steps
+    is procedural, an episode is episodic, and any other memory is semantic.
+    """
+    if fact.layer in LAYERS:
+        return fact.layer
+    category = category_of(fact.category)
+    if category.layer and (
+        not category.needs_steps or len(_STEP.findall(fact.text)) > 1
+    ):
+        return category.layer
+    return "episodic" if fact.kind == "episode" else "semantic"
 
 
 @dataclass(slots=True)

@@ -11,13 +11,13 @@ both, and a pin takes precedence over that end.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
+from engram.core.decay import fading_start, layer_of
 from engram.core.language.dates import has_time_expression, resolve
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.trust import DERIVED_ORIGINS, EXTERNAL
@@ -36,16 +36,12 @@ STAGES = ("candidate", "validated", "active", "core", "stale", "archived")
 The stage is computed on demand and never written to a note.
 """
 
-LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
-"""The layers of memory (row D1); only working and episodic memories fade."""
-
 _ASKED_FOR = frozenset({"user", "edited"})
 _SAID_BY_OTHERS = frozenset({"assistant", "interaction", *EXTERNAL})
 _LASTING = frozenset({"semantic", "procedural", "codebase"})
 _SHORT = frozenset({"minute", "hour", "day", "weekend", "week"})
 _VOUCHED = frozenset({"user_confirmed", "system_inferred"})
 _RESOLVED = frozenset({"fulfilled", "expired"})
-_STEP = re.compile(r"^\s*(?:\d+[.)]|[-*+])\s", re.MULTILINE)
 _DAY = timedelta(days=1)
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -451,17 +447,6 @@ def revival_reason(
     return None if leaves else "recalled again"
 
 
-def fading_start(fact: Fact, usage: Usage) -> datetime | None:
-    """Return the time at which the memory began to fade, or None if it is unknown.
-
-    It is its own date, or the time at which engram first read its note if that is
-    later.
-    """
-    if fact.created and usage.met:
-        return max(fact.created, usage.met)
-    return fact.created or usage.met
-
-
 def _age(fact: Fact, usage: Usage, now: datetime) -> timedelta:
     """Return the time since fading began, or 0 if its start is unknown."""
     return _between(fading_start(fact, usage) or now, now)
@@ -483,22 +468,6 @@ def _between(start: datetime, end: datetime) -> timedelta:
 
 
 # -- layers and tiers ------------------------------------------------------------------
-
-
-def layer_of(fact: Fact) -> str:
-    """Return the layer of a memory (`D1`).
-
-    The layer in the note takes precedence; otherwise a skill or a principle with steps
-    is procedural, an episode is episodic, and any other memory is semantic.
-    """
-    if fact.layer in LAYERS:
-        return fact.layer
-    category = category_of(fact.category)
-    if category.layer and (
-        not category.needs_steps or len(_STEP.findall(fact.text)) > 1
-    ):
-        return category.layer
-    return "episodic" if fact.kind == "episode" else "semantic"
 
 
 def layer_promotion(

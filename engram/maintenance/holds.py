@@ -19,6 +19,7 @@ from engram.core.records import Create, Edit
 from engram.core.text import ulid
 from engram.errors import EngramError
 from engram.maintenance.passes.view import FileWrite
+from engram.maintenance.schedule import PORTIONED_PASSES
 from engram.vault import disk, frontmatter, reviews
 from engram.vault.formats import time_text
 
@@ -305,13 +306,6 @@ def _state_bytes(
     if vault.exists(STATE):
         return raw if vault.read(STATE) != raw else b""
     return raw if any(state.values()) else b""
-
-
-PORTIONED_PASSES = frozenset({"archive", "expire"})
-"""Passes that archive or remove a bounded number of memories in each run.
-
-Every other pass is held as a whole.
-"""
 
 
 @dataclass(frozen=True, slots=True)

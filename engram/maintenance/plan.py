@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import BlockEdit, Create, Edit, Fact, Move
 from engram.errors import EngramError, unexpected
-from engram.maintenance.holds import PORTIONED_PASSES
 from engram.maintenance.overlay import Overlay, within
 from engram.maintenance.passes.view import (
     FOREIGN,
@@ -32,6 +31,7 @@ from engram.maintenance.passes.view import (
     ViewUpdate,
 )
 from engram.maintenance.report import Action, RunInterruptedError
+from engram.maintenance.schedule import PORTIONED_PASSES
 from engram.vault import blocks, disk, facts, frontmatter, reviews
 from engram.vault.changes import INCOMPLETE
 from engram.vault.edges import EDGES

@@ -42,6 +42,11 @@ Cadence = Literal["talk", "nightly", "weekly"]
 CADENCES: tuple[Cadence, ...] = ("talk", "nightly", "weekly")
 TIMED: tuple[Cadence, ...] = ("nightly", "weekly")
 """Cadences that are due by the clock."""
+PORTIONED_PASSES = frozenset({"archive", "expire"})
+"""Passes that archive or remove a bounded number of memories in each run.
+
+Every other pass is held as a whole.
+"""
 _WEEK = 7
 
 

@@ -293,7 +293,7 @@ class Explainer:
         feedback = self._feedback(now).get(fact.category, 0.0)
         vitals = decay.vitals(fact, usage, now, believed, policy, feedback)
         use = core_importance.importance_inputs(
-            fact, usage, believed, lifecycle.layer_of(fact), now
+            fact, usage, believed, decay.layer_of(fact), now
         )
         stage, why = lifecycle.stage(
             fact, usage, vitals, policy, trust.restriction("core", said_by)

@@ -10,27 +10,29 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decide
 from engram.core.classify import with_new_time
-from engram.core.records import Fact
+from engram.core.records import Edit, Fact, Move
 from engram.core.turn_versions import text_digest
 from engram.errors import ConflictError, NotFoundError
 from engram.operations.results import Reindexed
 from engram.operations.signature import operation
 from engram.pipeline.write import action_row
 from engram.vault.formats import time_text
-from engram.vault.paths import printable
+from engram.vault.paths import FilePlace, printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from engram.core.records import Problem
+    from engram.core.records import Change, Problem
     from engram.index.diff import Diff, EditedFact
     from engram.maintenance.schedule import Schedule
+    from engram.operations.notes import Keys
     from engram.operations.review import ReviewQueue
     from engram.pipeline.commits import CommitLog
     from engram.pipeline.readiness import Readiness
@@ -278,3 +280,59 @@ class FileSync:
         first = problems[:LOGGED_PLACES]
         places = ", ".join(printable(problem.path) for problem in first)
         return f"{words} ({places})"
+
+
+class NoteEditor:
+    """Finds memories and patches their notes. For the writer thread."""
+
+    def __init__(self, files: FileSync) -> None:
+        self.files = files
+        self.note_writer = files.note_writer
+        self.index = files.index
+        self.settings = files.settings
+        self.clock = files.clock
+
+    def find(self, name: str) -> Fact:
+        """Return the memory as it is now in its note, after indexing a new edit.
+
+        `name` is an id, an unambiguous prefix of one, or a path. Raises NotFoundError,
+        ConflictError.
+        """
+        fact = self.index.catalog.find_fact(name)
+        if self.index.current(fact, FilePlace(fact.path, fact.sha), {}) is not fact:
+            self.files.rescan([self.settings.vault / fact.path])
+        return self.index.catalog.find_fact(name)
+
+    def patch(
+        self, fact: Fact, keys: Keys, action: str, why: str, *, unarchive: bool = False
+    ) -> None:
+        """Set front-matter keys; with `unarchive` move an archived note back.
+
+        `action` is the name of the row in the action log. If a user has edited the note
+        in the meantime, the patch is applied to the edited version.
+        """
+        row = action_row(self.clock(), action, fact.id, why)
+
+        def change(fact: Fact) -> Change:
+            if unarchive and fact.path.startswith("archive/"):
+                path = self.note_writer.path_of(replace(fact, status="active"), ())
+                return Move(fact.path, fact.sha, path, keys, why)
+            return Edit(fact.path, fact.sha, keys, why)
+
+        try:
+            self.note_writer.write([change(fact)], [row])
+        except ConflictError:
+            self.note_writer.write([change(self.find(fact.id))], [row])
+
+    def try_patch(
+        self, fact: Fact, keys: Keys, action: str, why: str, *, unarchive: bool = False
+    ) -> str:
+        """Patch a memory that the user did not name; return the error or ''.
+
+        A note that a user broke or deleted does not stop the operation on another one.
+        """
+        try:
+            self.patch(fact, keys, action, why, unarchive=unarchive)
+        except (ConflictError, NotFoundError) as error:
+            return str(error)
+        return ""

@@ -34,12 +34,11 @@ from engram.operations.signature import (
 from engram.recall import formatting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.entities import EntityNames
     from engram.index.search import Index
-    from engram.operations.explain import Explainer
     from engram.operations.retrieval import Retriever
 
 
@@ -169,9 +168,12 @@ class MemoryList:
     """Lists memories by category, subject, status and time. For any thread."""
 
     def __init__(
-        self, retriever: Retriever, table: FactTable, explainer: Explainer
+        self,
+        retriever: Retriever,
+        table: FactTable,
+        stages: Callable[[Sequence[Fact]], Mapping[str, str]],
     ) -> None:
-        self.explainer = explainer
+        self.stages = stages
         self.index = retriever.index
         self.names = retriever.entity_writer.names
         self.table = table
@@ -246,7 +248,7 @@ class MemoryList:
 
     def _at_stage(self, rows: Sequence[FactRow], stage: str) -> list[FactRow]:
         """Return the rows of memories at a stage (`C24`)."""
-        stages = self.explainer.stages(self._facts(rows))
+        stages = self.stages(self._facts(rows))
         return [row for row in rows if stages.get(row.id) == stage]
 
     def _with_status(self, status: str) -> Iterator[FactRow]:

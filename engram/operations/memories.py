@@ -31,7 +31,8 @@ from engram.vault.formats import time_text
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.operations.notes import Keys, NoteEditor
+    from engram.operations.file_sync import NoteEditor
+    from engram.operations.notes import Keys
     from engram.operations.review import ReviewQueue
     from engram.pipeline.entity_removal import EntityRemoval
     from engram.pipeline.forgetting import Forgetting

@@ -1,7 +1,6 @@
 """Changes of single notes, for operations requested by a user (row X8).
 
-`NoteChanges` builds the changes that activate, supersede or trash a note. `NoteEditor`
-finds a memory as it is now in its note, and patches the note.
+`NoteChanges` builds the changes that activate, supersede or trash a note.
 """
 
 from __future__ import annotations
@@ -10,20 +9,16 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engram.core.records import Edit, Move
-from engram.errors import ConflictError, NotFoundError
+from engram.core.records import Move
 from engram.pipeline.forgetting import USER_DECIDED
-from engram.pipeline.write import action_row
 from engram.vault import facts, frontmatter, reviews
 from engram.vault.formats import unused_name
-from engram.vault.paths import FilePlace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from engram.core.records import Change, Fact
-    from engram.operations.file_sync import FileSync
     from engram.pipeline.write import NoteWriter
 
 
@@ -111,59 +106,3 @@ def _without(names: Sequence[str], fact: Fact) -> tuple[str, ...]:
     """Return the ids and links in `names` that do not refer to `fact`."""
     own = {fact.id, PurePosixPath(fact.path).stem}
     return tuple(name for name in names if name not in own)
-
-
-class NoteEditor:
-    """Finds memories and patches their notes. For the writer thread."""
-
-    def __init__(self, files: FileSync) -> None:
-        self.files = files
-        self.note_writer = files.note_writer
-        self.index = files.index
-        self.settings = files.settings
-        self.clock = files.clock
-
-    def find(self, name: str) -> Fact:
-        """Return the memory as it is now in its note, after indexing a new edit.
-
-        `name` is an id, an unambiguous prefix of one, or a path. Raises NotFoundError,
-        ConflictError.
-        """
-        fact = self.index.catalog.find_fact(name)
-        if self.index.current(fact, FilePlace(fact.path, fact.sha), {}) is not fact:
-            self.files.rescan([self.settings.vault / fact.path])
-        return self.index.catalog.find_fact(name)
-
-    def patch(
-        self, fact: Fact, keys: Keys, action: str, why: str, *, unarchive: bool = False
-    ) -> None:
-        """Set front-matter keys; with `unarchive` move an archived note back.
-
-        `action` is the name of the row in the action log. If a user has edited the note
-        in the meantime, the patch is applied to the edited version.
-        """
-        row = action_row(self.clock(), action, fact.id, why)
-
-        def change(fact: Fact) -> Change:
-            if unarchive and fact.path.startswith("archive/"):
-                path = self.note_writer.path_of(replace(fact, status="active"), ())
-                return Move(fact.path, fact.sha, path, keys, why)
-            return Edit(fact.path, fact.sha, keys, why)
-
-        try:
-            self.note_writer.write([change(fact)], [row])
-        except ConflictError:
-            self.note_writer.write([change(self.find(fact.id))], [row])
-
-    def try_patch(
-        self, fact: Fact, keys: Keys, action: str, why: str, *, unarchive: bool = False
-    ) -> str:
-        """Patch a memory that the user did not name; return the error or ''.
-
-        A note that a user broke or deleted does not stop the operation on another one.
-        """
-        try:
-            self.patch(fact, keys, action, why, unarchive=unarchive)
-        except (ConflictError, NotFoundError) as error:
-            return str(error)
-        return ""

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.records import Candidate, Extraction, FiledTurn, Turn
+    from engram.operations.file_sync import NoteEditor
     from engram.operations.memories import MemoryOperations
-    from engram.operations.notes import NoteEditor
     from engram.pipeline.reconcile import KeptFact, Reconciler
 
 SAID_AGAIN = "you had it forgotten before; it is shown again"

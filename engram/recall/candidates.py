@@ -24,7 +24,7 @@ from engram.errors import ConfigError, ModelError
 from engram.recall import as_of as recall_as_of
 from engram.recall import formatting
 from engram.recall.hits import SAID_HERE, recallable
-from engram.recall.request import RecallRequest, RecallSearch, search_filter
+from engram.recall.request import RankedCandidates, RecallSearch, search_filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -36,27 +36,6 @@ if TYPE_CHECKING:
     from engram.index.filters import SearchFilter
     from engram.index.search import Index
     from engram.recall.request import RecallSources
-
-
-@dataclass(frozen=True, slots=True)
-class RankedCandidates:
-    """The result of one search: units by key, and slots, best first.
-
-    `filtered` counts the units that were left out, by reason. `unused_reason` is the
-    reason why vectors were not used, or ''. A turn or a note may be missing from
-    `units`: its record is read only if it is returned. `related` are the keys of units
-    reached from the best facts by relations. `merged` counts, by turn, the units
-    without a slot of their own: a turn represented by one of its facts, or a further
-    fact of the same turn.
-    """
-
-    request: RecallRequest
-    units: dict[str, Unit]
-    slots: Sequence[ranking.RankedSlot]
-    filtered: Counter[str]
-    unused_reason: str
-    merged: Counter[str]
-    related: Collection[str] = ()
 
 
 @dataclass(slots=True)

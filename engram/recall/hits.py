@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from engram.core.records import SearchHit
     from engram.index.database import Unit
     from engram.index.search import CurrentFile, Index
-    from engram.recall.candidates import RankedCandidates
-    from engram.recall.request import RecallRequest, RecallSearch
+    from engram.recall.request import RankedCandidates, RecallRequest, RecallSearch
     from engram.recall.topics import PastState
 
 

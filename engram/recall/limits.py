@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from engram.core.policy import RecallPolicy, TrustPolicy
     from engram.index.database import Unit
     from engram.index.search import Index
-    from engram.recall.candidates import RankedCandidates
-    from engram.recall.request import RecallSearch
+    from engram.recall.request import RankedCandidates, RecallSearch
 
 
 def without_misfits(

@@ -18,6 +18,7 @@ from engram.errors import BadRequestError
 from engram.index.filters import SearchFilter
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import (
         Callable,
         Collection,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.records import Edge
+    from engram.index.database import Unit
     from engram.index.search import Index
 
 KINDS = ("fact", "turn", "note")
@@ -176,3 +178,24 @@ class RecallSearch:
     sources: RecallSources
     embed: Callable[[str], Callable[[], bytes]] | None
     limit: TimeLimit
+
+
+@dataclass(frozen=True, slots=True)
+class RankedCandidates:
+    """The result of one search: units by key, and slots, best first.
+
+    `filtered` counts the units that were left out, by reason. `unused_reason` is the
+    reason why vectors were not used, or ''. A turn or a note may be missing from
+    `units`: its record is read only if it is returned. `related` are the keys of units
+    reached from the best facts by relations. `merged` counts, by turn, the units
+    without a slot of their own: a turn represented by one of its facts, or a further
+    fact of the same turn.
+    """
+
+    request: RecallRequest
+    units: dict[str, Unit]
+    slots: Sequence[ranking.RankedSlot]
+    filtered: Counter[str]
+    unused_reason: str
+    merged: Counter[str]
+    related: Collection[str] = ()

@@ -32,7 +32,7 @@ from engram.core.records import (
 )
 from engram.index.filters import STATES_NOTHING
 from engram.recall import formatting
-from engram.recall.candidates import RankedCandidates, find_candidates
+from engram.recall.candidates import find_candidates
 from engram.recall.hits import is_hidden, recallable, verified_hits
 from engram.recall.limits import (
     MISFIT,
@@ -43,6 +43,7 @@ from engram.recall.limits import (
     without_weak,
 )
 from engram.recall.request import (
+    RankedCandidates,
     RecallRequest,
     RecallSearch,
     RecallSources,

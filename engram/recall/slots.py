@@ -12,8 +12,7 @@ from engram.recall.hits import recallable
 
 if TYPE_CHECKING:
     from engram.core.language.states import State
-    from engram.recall.candidates import RankedCandidates
-    from engram.recall.request import RecallSearch
+    from engram.recall.request import RankedCandidates, RecallSearch
 
 _NEAR = {
     "job": "employer",

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from engram.index.bm25 import UnitOrigin
     from engram.index.database import Unit
     from engram.index.search import Index
-    from engram.recall.candidates import RankedCandidates
-    from engram.recall.request import RecallSearch
+    from engram.recall.request import RankedCandidates, RecallSearch
 
 
 ENDED = ("superseded", "invalidated")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from engram.core.decay import (
     LAWS,
+    LAYERS,
     after_recall,
     anchor_salience,
     curve,
@@ -27,7 +28,6 @@ from engram.core.decay import (
     vitals,
 )
 from engram.core.graph import edge_confidence
-from engram.core.lifecycle import LAYERS
 from engram.core.policy import CURVES, DecayPolicy, LinkPolicy, Policy
 from engram.core.records import Edge, Fact, Usage
 from tests.size import examples

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.categories import CATEGORIES
+from engram.core.decay import LAYERS
 from engram.core.lifecycle import (
-    LAYERS,
     STAGES,
     Forecast,
     archive_reason,

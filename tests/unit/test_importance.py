@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.core import lifecycle
+from engram.core import decay
 from engram.core.importance import (
     ImportanceInputs,
     Surprise,
@@ -183,7 +183,7 @@ def test_show_tells_what_a_memory_is_worth_by_all_nine(memory, clock):
     used = ImportanceInputs(
         0.4, 1.0, "episodic", recalls=1, span_days=60.0, ages=(60.0, 0.0)
     )
-    layer = lifecycle.layer_of(memory.index.catalog.find_fact(kept))
+    layer = decay.layer_of(memory.index.catalog.find_fact(kept))
     assert shown() == (
         base,
         pytest.approx(

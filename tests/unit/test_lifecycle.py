@@ -10,6 +10,7 @@ import pytest
 
 from engram.core import decay
 from engram.core.categories import CATEGORIES
+from engram.core.decay import layer_of
 from engram.core.lifecycle import (
     Forecast,
     archive_reason,
@@ -19,7 +20,6 @@ from engram.core.lifecycle import (
     forecast,
     hidden_reason,
     hidden_reason_as_of,
-    layer_of,
     layer_promotion,
     nudge,
     promoted_layer,

@@ -15,7 +15,7 @@ from datetime import UTC, timedelta
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from engram.core import actions, entities, lifecycle, todos, trust
+from engram.core import actions, decay, entities, todos, trust
 from engram.core import drift as drifting
 from engram.core.categories import category_of
 from engram.core.forgetting import Utterance
@@ -304,7 +304,7 @@ def _ready_episodes(
     faded: set[str] = set()
     ready: list[MemoryState] = []
     for one in seeds(view):
-        if lifecycle.layer_of(one.fact) != "episodic" or not _may_go(one):
+        if decay.layer_of(one.fact) != "episodic" or not _may_go(one):
             continue
         old = _is_old(view, one, now)
         if _is_faded(view, one, now, old=old):
@@ -364,7 +364,7 @@ def _is_faded(view: PassView, one: MemoryState, now: datetime, *, old: bool) -> 
 
 
 def _is_old(view: PassView, one: MemoryState, now: datetime) -> bool:
-    begun = lifecycle.fading_start(one.fact, one.usage) or now
+    begun = decay.fading_start(one.fact, one.usage) or now
     return now - begun > timedelta(days=view.policy.insight.ripe_days)
 
 
@@ -538,7 +538,7 @@ def _probe_neighbours(view: PassView, now: datetime, day: str) -> dict[str, list
     lasting = [
         one
         for one in seeds(view)
-        if lifecycle.layer_of(one.fact) in {"semantic", "procedural"}
+        if decay.layer_of(one.fact) in {"semantic", "procedural"}
         and idle_days(one, now) >= policy.probe_days
         and not one.protected
     ]
@@ -599,7 +599,7 @@ def _wrong_claims(
     view: PassView, one: MemoryState, now: datetime
 ) -> list[DriftFinding]:
     """Return the wrong claims of a memory; [] for the codebase layer."""
-    if lifecycle.layer_of(one.fact) == "codebase":
+    if decay.layer_of(one.fact) == "codebase":
         return []
     claims = drifting.find_claims(one.fact.text)
     if not claims:
