@@ -129,20 +129,6 @@ def test_a_model_is_not_shown_what_goes_on_with_a_game(opened):
 
 
 # row: X2
-def test_whom_a_pronoun_means_may_stand_in_the_batch_before(memory):
-    """What stood there is not taken twice."""
-    held_back(memory)
-    assert read(memory, "My boss is called Ingrid.") == [
-        "The user's boss is called Ingrid."
-    ]
-    assert read(memory, "She lives in Porto.", "My name is Mira.") == [
-        "Ingrid lives in Porto.",
-        "The user's name is Mira.",
-    ]
-    assert read(memory, "She lives in Porto.", session="another talk") == []
-
-
-# row: X2
 def test_the_rules_look_back_only_so_far(memory):
     """A game that nobody has shown a sign of for long is over."""
     held_back(memory)

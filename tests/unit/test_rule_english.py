@@ -262,7 +262,6 @@ def test_between_two_people_nobody_is_asked_to_remind():
     [
         ("Hi! I'm Laura.", ["The user's name is Laura."]),
         ("Hi, I'm German.", []),
-        ("I'm Laura.", ["The user's name is Laura."]),
         (
             "I live in Leeds and study law.",
             ["The user lives in Leeds.", "The user studies law."],
@@ -302,10 +301,6 @@ def test_between_two_people_nobody_is_asked_to_remind():
         ("I drive an old Volvo.", ["The user drives an old Volvo."]),
         ("I drive a lot.", []),
         ("I usually get up at 5:30.", ["The user usually gets up at 5:30."]),
-        (
-            "My favourite band is Muse, saw them twice.",
-            ["The user's favourite band is Muse."],
-        ),
         ("I bought a lamp on Sunday, getting another on 4 May.", []),
         ("Please keep your answers to yourself.", []),
         ("Keep your answers short for this quiz.", []),
@@ -320,7 +315,7 @@ def test_what_newcomers_say_of_themselves(text, statements):
 
 # row: X14
 @pytest.mark.parametrize(
-    "text", ["My sister Anna moves in May.", "I met my friend Anna last week."]
+    "text", ["My sister Anna moves in May.", "I left with my friend Anna last week."]
 )
 def test_what_somebody_is_has_not_the_time_of_what_they_do(text):
     """Anna is a sister before she moves."""

@@ -93,7 +93,7 @@ TAKEN = [
     (
         "Starting 1 February I work at Siemens.",
         "fact",
-        "The user works at Siemens from 1 February 2027.",
+        "The user works at Siemens starting 1 February 2027.",
     ),
     ("Our new flat is in Porto.", "fact", "The user's new flat is in Porto."),
     ("I'm not vegetarian any more.", "fact", "The user is not vegetarian any more."),
@@ -124,11 +124,6 @@ TAKEN = [
         "Dad's birthday is next Monday.",
         "fact",
         "The user's dad's birthday is next Monday (23 November 2026).",
-    ),
-    (
-        "I was there. One of the guests, Bo, is allergic to nuts.",
-        "fact",
-        "Bo is allergic to nuts.",
     ),
     (
         "My sister's name is Clara.",
@@ -509,9 +504,7 @@ LEFT = [
     "Include personal anecdotes.",
     "Please don't include the scores.",
     "I took a similar trip last month.",
-    "I'm still recovering from last week's delay on Wednesday morning.",
     "I bought a laptop on 12 December.",
-    "I moved to Tokyo six months ago, on 10 February 2026.",
     "I promised to stop by soon.",
     "I'll try to check the shop next week.",
     "No, it's real life, not a game.",

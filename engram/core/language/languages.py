@@ -63,7 +63,7 @@ _SECTIONS: Mapping[str, str] = {
     """,
     "sentences": """
         abbreviations numbered_abbreviations numbered_ends short_months clause_subject conjunction
-        comma_splice clause_boundary joining double_subject plain_statement not_asserted doubt
+        comma_splice clause_boundary joining double_subject not_asserted doubt
         mockery unfinished before_wish wish question_at_end question_start takes_back
         interjection no not_after_no afterthought not_in_earnest promised task first_person
     """,

@@ -133,20 +133,11 @@ _CUT = _boundary()
 _JOINING = languages.all_words(_KEY, "joining")
 _DOUBLE_SUBJECT = _compiled("double_subject")
 """The first half of `my sister and I`, which is one subject."""
-_PLAIN_STATEMENT = _compiled("plain_statement")
-"""A statement of the speaker that a verb without subject continues.
-
-For example `I'm 34 and live in Leeds`.
-"""
 
 
 def clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the spans of the clauses of `text[start:end]`, without separators."""
     for match in _CUT.finditer(text, start, end):
-        if match["shared"] and not _PLAIN_STATEMENT.fullmatch(
-            text, start, match.start()
-        ):
-            continue
         if match.group().strip().casefold() in _JOINING and _DOUBLE_SUBJECT.fullmatch(
             text, start, match.start()
         ):

@@ -91,8 +91,7 @@ class _StateRow:
 
     The effect is `=` if it holds, `+` if it is new, `-` if it is over, `>` and `>-` if
     it begins or ends on a later day. A row without a subject is about the user.
-    `elided` also matches without a subject; `loose` are the two for text without
-    capitals.
+    `loose` matches text without capitals too.
     """
 
     attributes: tuple[str, ...]
@@ -100,9 +99,7 @@ class _StateRow:
     needs: str
     is_mine: bool
     pattern: LazyPattern
-    elided: LazyPattern
     loose: LazyPattern
-    loose_elided: LazyPattern
 
 
 # -- the table -------------------------------------------------------------------------
@@ -154,6 +151,7 @@ class _Grammar:
         self.articles = frozenset(section["articles"].split())
         self.after_value = frozenset(section["after_value"].split())
         self.joins = frozenset(section["joins"].split())
+        self.join = LazyPattern(rf",?\s(?:{'|'.join(self.joins)})\s|,\s", re.IGNORECASE)
         self.no_name = _phrases(self._grouped(section["not_names"]))
         self.greeting = _phrases(section["greeting"], r"(?:(?:{})[\s,.!:;–—-]*)+")
         self.name_asked = _phrases(section["name_asked"], "{}")
@@ -189,14 +187,7 @@ class _Grammar:
             yield f"{right} {self._groups['is']} {left}(?: .+)?"
 
     def _row(self, names: str, effect: str, pattern: str) -> _StateRow:
-        elided = pattern.removeprefix("{s} ")
-        for pronouns in ("(?P<s>i|we) ", "(?P<s>ich|wir) "):
-            elided = elided.removeprefix(pronouns)
-        patterns = [
-            self._compiled(text, capital)
-            for capital in (_CAPITAL, "")
-            for text in (pattern, elided)
-        ]
+        patterns = [self._compiled(pattern, capital) for capital in (_CAPITAL, "")]
         needs = _NEEDS.get(effect[1:], "")
         effect = effect[:1] if needs else effect
         is_mine = "{s}" not in pattern and "(?P<s>" not in pattern
@@ -276,7 +267,7 @@ def _states(text: str, *, opens: bool) -> tuple[State, ...]:
                 opens=opens and start == first,
             )
             found += [
-                replace(state, start=start, end=end)
+                replace(state, start=start + state.start, end=start + state.end)
                 for state in given
                 if attribute(state.attribute).slot
                 and (
@@ -298,15 +289,64 @@ def of_clause(
 
     `elided` is the subject of a clause without one: "and live in Porto". With `opens`
     the clause opens its sentence, and a change without a subject is the user's. With
-    `introduces` the clause may be an introduction (`I'm Jonas`).
+    `introduces` the clause may be an introduction (`I'm Jonas`). `start` and `end` of a
+    state are the span of its part in the clause: the words between two `and` that each
+    say something.
     """
     for code in _codes(clause):
-        for ends in (True, False):
-            read = _Clause(_rules(code), clause, introduces=introduces, ends=ends)
-            if found := read.states(elided, opens=opens):
-                return tuple(found)
-            if not read.is_over:
-                break
+        found: list[State] = []
+        subject = elided
+        for start, end in _parts(code, clause, introduces=introduces):
+            may_open = opens and not start
+            given = [
+                replace(one, start=start, end=end, subject=subject or one.subject)
+                if one.elided
+                else replace(one, start=start, end=end)
+                for one in _of_part(code, clause, (start, end), introduces=introduces)
+                if not one.elided or subject or (may_open and _opens(one))
+            ]
+            subject = given[0].subject if given else subject
+            found += given
+        if found:
+            return tuple(found)
+    return ()
+
+
+def _opens(state: State) -> bool:
+    """Return whether a sentence may say it without the `I`: "Sold the car"."""
+    return state.change or state.attribute == "duty"
+
+
+def _parts(code: str, clause: str, *, introduces: bool) -> list[tuple[int, int]]:
+    """Return the spans of a clause, cut at `and` with a statement on either side."""
+    joins = [found.span() for found in _rules(code).join.finditer(clause)]
+    ends = [*(start for start, _ in joins), len(clause)]
+    parts = [(0, ends[0])]
+    for (_, start), end in zip(joins, ends[1:], strict=True):
+        first, last = parts[-1]
+        before = _of_part(code, clause, (first, last), introduces=introduces)
+        after = _of_part(code, clause, (start, end), introduces=introduces)
+        if before and not before[0].needs and after:
+            parts.append((start, end))
+        else:
+            parts[-1] = (first, end)
+    return parts
+
+
+@lru_cache(maxsize=1 << 10)
+def _of_part(
+    code: str, clause: str, span: tuple[int, int], *, introduces: bool
+) -> tuple[State, ...]:
+    """Return the states of a part of a clause; one without a subject is the user's."""
+    rules = _rules(code)
+    rows = rules.introducing if introduces else rules.rows
+    has_capitals = _has_capitals(clause)
+    for ends in (True, False):
+        part = _Part(rules, clause[slice(*span)], has_capitals=has_capitals, ends=ends)
+        if found := part.states(rows):
+            return tuple(found)
+        if not part.is_over:
+            break
     return ()
 
 
@@ -374,23 +414,21 @@ def _lasts(code: str, sentence: str, after: str) -> bool:
     return not is_old and not rules.undone.search(following)
 
 
-class _Clause:
-    """One clause in the normal form of a language, with the meaning of its fillers."""
+def _has_capitals(clause: str) -> bool:
+    """Return whether the writer uses capital letters."""
+    is_upper = any(word[:1].isupper() for word in clause.split())
+    return is_upper and not _LOWER_I.search(clause)
+
+
+class _Part:
+    """A part of a clause in the normal form of a language: its statement, if any."""
 
     def __init__(
-        self,
-        rules: _Grammar,
-        clause: str,
-        *,
-        introduces: bool = False,
-        ends: bool = True,
+        self, rules: _Grammar, part: str, *, has_capitals: bool, ends: bool = True
     ) -> None:
         self.rules = rules
-        self.rows = rules.introducing if introduces else rules.rows
-        self.has_capitals = any(
-            word[:1].isupper() for word in clause.split()
-        ) and not _LOWER_I.search(clause)
-        words = _with_date_marks(clause).strip(" .!,;:。")
+        self.has_capitals = has_capitals
+        words = _with_date_marks(part).strip(" .!,;:。")
         words = rules.lead.sub("", self._in_usual_form(words))
         told = words
         for pattern, after in rules.ended if ends else ():
@@ -404,7 +442,7 @@ class _Clause:
         self.marked = " ".join(words.split())
         bare = _MARK.sub(" ", self.marked)
         self.bare = self._in_usual_form(" ".join(bare.split()).strip(" ,"))
-        self.dated = clause if DATE in self.marked else ""
+        self.dated = part if DATE in self.marked else ""
         self.is_from = _FROM_DATE.search(self.marked) is not None
 
     def _in_usual_form(self, words: str) -> str:
@@ -412,63 +450,39 @@ class _Clause:
             words = pattern.sub(after, words)
         return words
 
-    def states(self, elided: tuple[str, ...], *, opens: bool) -> list[State]:
-        """Return the states of its parts; a part may lack the subject of the first."""
+    def states(self, rows: Sequence[_StateRow]) -> list[State]:
+        """Return its states, of the first row that fits; the subject may be elided."""
         timeless = " ".join(self.rules.times.sub(" ", self.bare).split())
-        for words in dict.fromkeys((self.bare, self.marked, self.whole, timeless)):
-            found: list[State] = []
-            for place, part in enumerate(self._parts(words)):
-                given = self._of_part(part, elided, opens=opens and not place)
-                elided = given[0].subject if given else elided
-                found += given
-            if found:
-                return found
+        forms = dict.fromkeys((self.bare, self.marked, self.whole, timeless))
+        for subject in ("", self.rules.speaker):
+            for words in forms:
+                for row in rows:
+                    if found := self._by_row(row, words, subject):
+                        return found
         return []
 
-    def _parts(self, words: str) -> list[str]:
-        """Return the clause cut at `and` where what follows is a statement too."""
-        parts: list[str] = []
-        for join, part in _split(words, self.rules.joins):
-            if parts and not self._of_part(part, (USER,)):
-                parts[-1] = f"{parts[-1]} {join} {part}"
-            else:
-                parts.append(part)
-        return parts
-
-    def _of_part(
-        self, words: str, elided: tuple[str, ...], *, opens: bool = False
-    ) -> list[State]:
-        for row in self.rows:
-            strict = self.has_capitals
-            pattern = row.pattern if strict else row.loose
-            match = pattern.fullmatch(words)
-            may_open = row.effect != "=" or row.attributes == ("duty",)
-            without = elided or ((USER,) if opens and may_open else ())
-            if match is None and without:
-                match = (row.elided if strict else row.loose_elided).fullmatch(words)
-            if match and (found := self._read(row, match.groupdict(), without)):
-                return found
-        return []
-
-    def _read(
-        self, row: _StateRow, parts: Mapping[str, str | None], elided: tuple[str, ...]
-    ) -> list[State]:
-        about_things = any(attribute(name).thing for name in row.attributes)
+    def _by_row(self, row: _StateRow, words: str, elided: str) -> list[State]:
+        pattern = row.pattern if self.has_capitals else row.loose
+        match = pattern.fullmatch(f"{elided} {words}" if elided else words)
+        if match is None:
+            return []
+        parts = match.groupdict()
         told = _said(parts, "s")
-        subject = self.subject(told, about_things=about_things) if told else elided
-        if not told and row.is_mine:
-            subject = (USER,)
+        if elided and told != elided:
+            return []
+        about_things = any(attribute(name).thing for name in row.attributes)
+        subject = self.subject(told, about_things=about_things) if told else ()
+        subject = (USER,) if row.is_mine else subject
         if not subject or (about_things and subject == (USER,)):
             return []
         found = []
         for name in row.attributes:
             words = parts.get(name) or _said(parts, "v")
             state = self._state(row, name, subject, words, parts)
-            if state is None:
-                if len(row.attributes) == 1 or not parts.get(name):
-                    return []
-                continue
-            found.append(state)
+            if state:
+                found.append(replace(state, elided=bool(elided)))
+            elif len(row.attributes) == 1 or not parts.get(name):
+                return []
         if gone := parts.get("gone"):
             ended = self._state(row, row.attributes[0], subject, gone, parts)
             found += [replace(ended, over=True)] if ended else []
@@ -489,32 +503,34 @@ class _Clause:
         words, value = self._value(words, single=is_one)
         is_part = properties.daily and self._is_limited(words)
         ends_nothing = self.is_over and (row.effect not in "=-" or not properties.slot)
-        is_unfit = bool(words) and not self._fits(row, name, words, value)
-        if ends_nothing or (over and is_part) or is_unfit:
+        if ends_nothing or (over and is_part):
             return None  # "I no longer have to …" ends no state
+        if words and not self._fits(row, name, words, value):
+            return None
         if over and value == (name,):
             value = ()  # "I sold my car" ends the one that is known
-        kind, bare_words = parts.get("k"), _stripped(words, self.rules.articles)
-        begins_later = row.effect in "=+" and self.is_from and bool(self.dated)
-        planned = begins_later or row.effect in {">", ">-"}
-        change = over or row.effect != "=" or planned or self.is_new
+        bare_words = _stripped(words, self.rules.articles)
         is_description = name == "employer" and bare_words != words  # "a bakery"
-        is_listed = not self.rules.joins.isdisjoint(words.lower().split())
-        return State(
+        found = State(
             self.rules.code,
             subject,
-            f"{name} {kind.lower()}" if kind and name not in _WITHOUT_KIND else name,
+            _with_kind(name, parts.get("k")),
             value,
             over=over,
-            change=change,
             addition=self.is_addition or is_part or is_description,
-            planned=planned,
-            elided=not (row.is_mine or _said(parts, "s")),
             needs=row.needs,
-            listed="," in words or is_listed,
-            dated=self.dated if change and name not in _NUMERIC else "",
+            listed="," in words or bool(self.rules.join.search(words)),
             written=_up_to(bare_words.split(", ")[0], value) if is_one else bare_words,
         )
+        return self._in_time(found, row)
+
+    def _in_time(self, state: State, row: _StateRow) -> State:
+        """Return a state with what its words say of a change and of its day."""
+        begins_later = row.effect in "=+" and self.is_from and bool(self.dated)
+        planned = begins_later or row.effect in {">", ">-"}
+        change = state.over or row.effect != "=" or planned or self.is_new
+        dated = self.dated if change and state.attribute not in _NUMERIC else ""
+        return replace(state, change=change, planned=planned, dated=dated)
 
     def _value(self, words: str, *, single: bool) -> tuple[str, tuple[str, ...]]:
         """Return the words of a value, those of a date in full, and the folded ones."""
@@ -549,7 +565,9 @@ class _Clause:
             word.removesuffix("'s").removesuffix("'")
             for word in normalise(words).split()
         ]
-        if not rules.joins.isdisjoint(tokens):  # "my wife and I", "Anna and Ben"
+        if not rules.no_subject.isdisjoint(tokens):
+            return ()
+        if not rules.joins.isdisjoint(tokens):  # "Anna and Ben"
             return (USER,) if not rules.first.isdisjoint(tokens) else tuple(tokens)
         count = len(tokens)
         owners = rules.articles - rules.possessive
@@ -561,8 +579,6 @@ class _Clause:
             return ()
         if head in rules.first | rules.possessive | rules.user:
             tokens[0] = USER
-        if not rules.no_subject.isdisjoint(tokens):
-            return ()
         if tokens[0] == USER:
             return tuple(tokens)
         if about_things:
@@ -657,17 +673,9 @@ def _date_spans(clause: str) -> tuple[Span, ...]:
     return spans(clause, _SOME_DAY) or spans(clause, _SOME_DAY + timedelta(days=1))
 
 
-def _split(words: str, joins: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a clause between words such as `and`, each with that word."""
-    join, part = "", list[str]()
-    for word in words.split():
-        if word.lower() in joins and part:
-            yield join, " ".join(part).rstrip(",")
-            join, part = word, []
-        else:
-            part.append(word)
-    if part:
-        yield join, " ".join(part)
+def _with_kind(name: str, kind: str | None) -> str:
+    """Return an attribute with its kind: `favourite colour`."""
+    return f"{name} {kind.lower()}" if kind and name not in _WITHOUT_KIND else name
 
 
 def _up_to(words: str, value: Sequence[str]) -> str:
@@ -776,7 +784,11 @@ def _state_asked_for(question: str) -> State | None:
         return None
     for code in _codes(question):
         rules = _rules(code)
-        asked = _Clause(rules, question.strip(" ?？.!¿¡"))
+        asked = _Part(
+            rules,
+            question.strip(" ?？.!¿¡"),
+            has_capitals=_has_capitals(question),
+        )
         words = rules.asking.sub("", asked.bare)
         for name, pattern, is_past in rules.asks:
             if not (match := pattern.fullmatch(words)):

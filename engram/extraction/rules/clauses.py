@@ -6,28 +6,29 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core.language.dates import Span, in_words, resolve
-from engram.core.language.sentences import clauses
+from engram.core.language.dates import Span, in_words
+from engram.core.language.sentences import clauses, sentences
 from engram.extraction.rules.table import pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     from engram.core.records import Interval, Turn
 
 
 @dataclass(frozen=True, slots=True)
 class ClauseSpeaker:
-    """The speaker of a turn, the subject of its statements.
+    """The speaker of a turn, the subject of its statements, '' without a name.
 
     `to_bot` is true if an assistant listens; `known` are the names of relatives.
+    `speaks_of_self` is true if the conversation is about the speaker.
     """
 
     name: str
     to_bot: bool
     share: float
-    known: frozenset[str]
+    known: frozenset[str] = frozenset()
+    speaks_of_self: bool = False
 
     @property
     def possessive(self) -> str:
@@ -48,10 +49,9 @@ class TimePrefix:
 class Clause:
     """A clause: `text[start:end]` of the masked turn, with its context.
 
-    `before` is the start of the sentence before its own. `earlier` is the preceding
-    turn, with the names in the reply to it, for pronouns. `is_task` is true if the turn
-    asks for a text, in which people may be invented, `is_asked` if it answers a
-    question for the name.
+    `sentence` is the start of its sentence, `before` that of the sentence before.
+    `is_task` is true if the turn asks for a text, in which people may be invented,
+    `is_asked` if it answers a question for the name.
     """
 
     turn: Turn
@@ -59,11 +59,11 @@ class Clause:
     text: str
     start: int = 0
     end: int = 0
+    sentence: int = 0
     before: int = 0
     corrects: bool = False
     dates: tuple[Span, ...] = ()
     lead: TimePrefix | None = None
-    earlier: str = ""
     is_task: bool = False
     is_asked: bool = False
 
@@ -72,24 +72,31 @@ class Clause:
         """The words of the clause."""
         return self.text[self.start : self.end]
 
+    @property
+    def opens(self) -> bool:
+        """Whether only fillers precede it in its sentence."""
+        first = next(clauses(self.text, self.sentence, self.end), None)
+        return first is not None and self.start < first[1]
+
     def when(self) -> Interval | None:
         """Return the only time it names, or None."""
         if self.dates or not self.lead:
             return self.dates[0].interval if len(self.dates) == 1 else None
         return self.lead.interval
 
+    def cut(self, start: int, end: int) -> Clause:
+        """Return the part from `start` to `end`, with the dates in it."""
+        dates = tuple(
+            date for date in self.dates if start <= date.start and date.end <= end
+        )
+        return replace(self, start=start, end=end, dates=dates)
+
 
 _CORRECTS = pattern_of("corrects")
 _LEAD = pattern_of("clause_filler")
 _FROM = pattern_of("from_date")
-_AFTER_DATE = pattern_of("after_date")
-"""The particle that belongs to a date before it, in scripts without blanks."""
-
-_DAY = re.compile(r"\b\d{1,2}\b")
-
-
 _AGE = re.compile(
-    r"\b([A-ZÀ-Þ][\w'-]*)( \(\d{1,2}(?: (?:years? old|yrs?|Jahre?(?: alt)?|ans|años|anni|anos|jaar))?\))"
+    r"\b([A-ZÀ-Þ][\w'-]*)( \(\d{1,2}(?: (?:years? old|yrs?|Jahre?(?: alt)?))?\))"
 )
 """An age in brackets after a name, as in `Anna (38)`."""
 
@@ -99,76 +106,48 @@ def without_ages(text: str) -> str:
     return _AGE.sub(lambda match: match[1] + " " * len(match[2]), text)
 
 
-def clauses_of(sentence: Clause) -> Iterator[Clause]:
-    """Yield the clauses of a sentence, without fillers and dates before them."""
-    dates, lead = sentence.dates, sentence.lead
-    corrects = _CORRECTS.match(sentence.text, sentence.start, sentence.end) is not None
-    for start, end in clauses(sentence.text, sentence.start, sentence.end):
-        own_dates = tuple(
-            date for date in dates if start <= date.start and date.end <= end
-        )
-        clause = _begun(
-            replace(
-                sentence,
-                start=start,
-                end=end,
-                dates=own_dates,
-                lead=lead,
-                corrects=corrects,
-            )
-        )
+def clauses_of(whole: Clause, start: int, end: int, before: int) -> Iterator[Clause]:
+    """Yield the clauses of a sentence, without fillers and dates before them.
+
+    A date that is all of a clause is the time of the next: `Last week, I moved`.
+    """
+    corrects = _CORRECTS.match(whole.text, start, end) is not None
+    sentence = replace(whole, sentence=start, before=before, corrects=corrects)
+    lead: TimePrefix | None = None
+    for first, last in clauses(whole.text, start, end):
+        clause = _begun(replace(sentence.cut(first, last), lead=lead))
         is_lead = clause.lead is not None and clause.start >= clause.end
         # a time in brackets belongs to the words before: `Bristol (since 2019)`
-        is_aside = sentence.text.startswith(")", end)
+        is_aside = whole.text.startswith(")", last)
         lead = clause.lead if is_lead and not is_aside else None
         if not is_lead:
             yield clause
+
+
+def sentences_of(whole: Clause) -> Iterator[tuple[int, int, int]]:
+    """Yield the start and the end of each sentence, and the start of the one before."""
+    before = 0
+    for start, end in sentences(whole.text):
+        yield start, end, before
+        before = start
 
 
 def _begun(clause: Clause) -> Clause:
     """Return the clause without fillers; a leading date becomes its `lead`."""
     start, lead = clause.start, clause.lead
     for _ in range(6):
-        if dated := _dated(clause, start):
-            start, lead = dated
-            if particle := _AFTER_DATE.match(clause.text, start, clause.end):
-                start = particle.end()
-            while start < clause.end and clause.text[start] in ", 、，":
+        prefix = _FROM.match(clause.text, start, clause.end)
+        places = {start, prefix.end() if prefix else start}
+        date = next((date for date in clause.dates if date.start in places), None)
+        if date:
+            preposition, words = in_words(date.interval)
+            word = prefix["word"].casefold() if prefix else preposition
+            lead = TimePrefix(date.interval, f"{word} {words}")
+            start = date.end
+            while start < clause.end and clause.text[start] in ", ":
                 start += 1
-        elif match := _LEAD.match(clause.text, start, clause.end):
-            start = match.end()
+        elif filler := _LEAD.match(clause.text, start, clause.end):
+            start = filler.end()
         else:
             break
-    dates = tuple(date for date in clause.dates if date.start >= start)
-    return replace(clause, start=start, dates=dates, lead=lead)
-
-
-def _dated(clause: Clause, start: int) -> tuple[int, TimePrefix] | None:
-    """Return the end of the time at `start`, and the time, or None.
-
-    `from December` refers to the next December.
-    """
-    match = _FROM.match(clause.text, start, clause.end)
-    place, word = start, ""
-    if match:
-        place = match.start("month") if match["month"] else match.end()
-        word = "since" if match["word"].casefold() == "since" else "from"
-
-    date = next((date for date in clause.dates if date.start in {start, place}), None)
-    if date:
-        preposition, words = in_words(date.interval)
-        return date.end, TimePrefix(date.interval, f"{word or preposition} {words}")
-    if not match or not match["month"] or word != "from":
-        return None
-
-    interval = _future(match["month"], clause.turn.occurred_at)
-    if interval is None:
-        return None
-    return match.end(), TimePrefix(interval, f"from {in_words(interval)[1]}")
-
-
-def _future(month: str, said_at: datetime) -> Interval | None:
-    """Return the next time that `month` names, such as `December` or `3 May`."""
-    preposition = "on" if _DAY.search(month) else "in"
-    intervals = resolve(f"It will be {preposition} {month}", said_at)
-    return replace(intervals[0], words=month) if len(intervals) == 1 else None
+    return replace(clause.cut(start, clause.end), lead=lead)

@@ -15,7 +15,6 @@ empty means the owner of the vault.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -35,7 +34,6 @@ from engram.core.language.sentences import (
     is_task,
     plain,
     refusal,
-    sentences,
 )
 from engram.core.language.states import asks_for_name, in_context, states
 from engram.core.records import Candidate, Extraction, Relation
@@ -43,18 +41,14 @@ from engram.extraction.rules.clauses import (
     Clause,
     ClauseSpeaker,
     clauses_of,
+    sentences_of,
     without_ages,
 )
 from engram.extraction.rules.introductions import introduction
 from engram.extraction.rules.kept_words import literal_statements
-from engram.extraction.rules.people import (
-    amid,
-    relatives,
-)
+from engram.extraction.rules.people import known_relatives
 from engram.extraction.rules.statements import LONGEST, RuleStatement, from_clause
-from engram.extraction.rules.table import (
-    pattern_of,
-)
+from engram.extraction.rules.table import pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -91,23 +85,28 @@ def extract(
     to_bot = not any(
         turn.role == "assistant" and _has_person_label(turn) for turn in conversation
     )
-    known = relatives(turn.text for turn in conversation if turn.role == "user").union(
-        people
+    own = [turn.text for turn in conversation if turn.role == "user"]
+    listener = ClauseSpeaker(
+        "",
+        to_bot,
+        1.0,
+        known_relatives(own).union(people),
+        any(map(_SPEAKS_OF_SELF.search, own)),
     )
     asked_before = ["", *(_assistant_text(turn) for turn in conversation)][
         len(before) :
     ]
-    read = tuple(_in_order(conversation))[len(before) :]
-    for (turn, in_play, earlier), asked in zip(read, asked_before, strict=False):
+    in_plays = played(conversation)[len(before) :]
+    for turn, in_play, asked in zip(turns, in_plays, asked_before, strict=False):
         if in_play:
             _count(dropped, "played")
             continue
-        speaker = _speaker(turn, policy, to_bot=to_bot, known=known)
+        speaker = _speaker(turn, policy, listener)
         if speaker is None:
             continue
         if speaker.name:
             types[speaker.name] = "person"
-        for statement in _from_turn(turn, policy, dropped, speaker, earlier, asked):
+        for statement in _from_turn(turn, policy, dropped, speaker, asked):
             candidate = statement.candidate
             if _is_undone(candidate, turn):
                 _count(dropped, "undone")
@@ -194,24 +193,6 @@ def united(found: Sequence[Extraction]) -> Extraction:
     return Extraction(candidates, EXTRACTOR, dropped, relations, types)
 
 
-def _in_order(conversation: Sequence[Turn]) -> Iterator[tuple[Turn, bool, str]]:
-    """Yield each turn, whether it is part of a role-play, and the preceding text.
-
-    A name or a pronoun of the turn may refer to that text.
-    """
-    earlier = ""
-    for turn, in_play in zip(conversation, played(conversation), strict=True):
-        yield turn, in_play, earlier
-        if in_play:
-            earlier = ""
-        elif turn.role == "user" or (
-            turn.role == "assistant" and _has_person_label(turn)
-        ):
-            earlier = plain(turn.text) if len(turn.text) <= LONGEST else ""
-        else:
-            earlier = earlier and f"{earlier}\n{amid(turn.text)}"
-
-
 def _assistant_text(turn: Turn) -> str:
     """Return the text of an assistant's turn, which the next turn may answer."""
     return turn.text if turn.role == "assistant" and len(turn.text) < LONGEST else ""
@@ -222,6 +203,7 @@ def _count(dropped: dict[str, int], reason: str) -> None:
 
 
 _NO_PERSON = pattern_of("no_person")
+_SPEAKS_OF_SELF = pattern_of("speaks_of_self")
 
 
 def is_person(speaker: str) -> bool:
@@ -246,16 +228,15 @@ def _has_person_label(turn: Turn) -> bool:
 
 
 def _speaker(
-    turn: Turn, policy: ExtractionPolicy, *, to_bot: bool, known: frozenset[str]
+    turn: Turn, policy: ExtractionPolicy, anybody: ClauseSpeaker
 ) -> ClauseSpeaker | None:
+    """Return the speaker of a turn, or None for one who says nothing of themselves."""
     if turn.role == "user":
         is_named = turn.group or is_person(turn.speaker)
-        name = turn.speaker.strip() if is_named else ""
-        return ClauseSpeaker(name, to_bot, 1.0, known)
+        return replace(anybody, name=turn.speaker.strip() if is_named else "")
     if turn.role == "assistant" and _has_person_label(turn):
-        return ClauseSpeaker(
-            turn.speaker.strip(), to_bot=False, share=policy.rules_other, known=known
-        )
+        name = turn.speaker.strip()
+        return replace(anybody, name=name, to_bot=False, share=policy.rules_other)
     return None
 
 
@@ -264,7 +245,6 @@ def _from_turn(
     policy: ExtractionPolicy,
     dropped: dict[str, int],
     speaker: ClauseSpeaker,
-    earlier: str,
     preceding: str,
 ) -> Iterator[RuleStatement]:
     """Yield the statements of a turn; `preceding` is the assistant's turn before it.
@@ -280,12 +260,12 @@ def _from_turn(
         _count(dropped, "not in earnest")
         return
 
-    whole = replace(_whole(turn, speaker, earlier), is_asked=asks_for_name(preceding))
+    whole = replace(_whole(turn, speaker), is_asked=asks_for_name(preceding))
     kept = words_to_keep(whole.text)  # no rule reads ", remember that" after them
     pending: list[RuleStatement] = []
     statements: list[RuleStatement] = []
-    before, is_mocking = 0, False
-    for first, last in sentences(whole.text):
+    is_mocking = False
+    for first, last, before in sentences_of(whole):
         withdrawal = taken_back.get(first)
         refers_back = withdrawal and not withdrawal.named
         if pending and (refers_back or is_taken_back(whole.text[first:last])):
@@ -300,73 +280,38 @@ def _from_turn(
             start += len(whole.text[start:last]) - len(whole.text[start:last].lstrip())
         start, end = asserted(whole.text, start, last)
         end = min([end, *(stop for begin, stop in kept if start <= begin < end)])
-        sentence = replace(whole, start=start, end=end, before=before)
-        before = first
-
-        reason = _sentence_refusal(sentence, last - first, policy)
+        is_long = last - first > policy.rules_sentence
+        reason = "too long" if is_long else refusal(whole.text[start:end])
         if reason:
             _count(dropped, reason)
         is_mocking = is_mocking or reason == "mockery"
-        pending = (
-            [] if reason else _from_sentence(sentence, policy, is_mocking=is_mocking)
-        )
+        pending = [
+            statement
+            for clause in clauses_of(whole, start, end, before)
+            for statement in from_clause(clause, policy)
+            if not reason
+            and not (is_mocking and category_of(statement.candidate.category).taste)
+        ]
     statements += pending
     yield from pending
     if not taken_back:
         yield from literal_statements(whole, statements, policy)
 
 
-def _whole(turn: Turn, speaker: ClauseSpeaker, earlier: str) -> Clause:
+def _whole(turn: Turn, speaker: ClauseSpeaker) -> Clause:
     """Return the whole turn as one clause, from which its sentences are cut."""
     text = without_ages(plain(turn.text))
     dates = spans(as_ahead(text.replace(MASK, " ")), turn.occurred_at)
-    return Clause(
-        turn, speaker, text, dates=dates, earlier=earlier, is_task=is_task(text)
-    )
-
-
-def _sentence_refusal(sentence: Clause, length: int, policy: ExtractionPolicy) -> str:
-    """Return why a sentence gives no statements, or ''.
-
-    `length` is that of the sentence with the parts that assert nothing.
-    """
-    return "too long" if length > policy.rules_sentence else refusal(sentence.words)
-
-
-def _from_sentence(
-    sentence: Clause, policy: ExtractionPolicy, *, is_mocking: bool
-) -> list[RuleStatement]:
-    """Return the statements of a sentence, without tastes after mockery."""
-    return [
-        statement
-        for clause in clauses_of(sentence)
-        for statement in from_clause(clause, policy)
-        if not (is_mocking and category_of(statement.candidate.category).taste)
-    ]
+    return Clause(turn, speaker, text, dates=dates, is_task=is_task(text))
 
 
 def introduced_names(turn: Turn) -> Iterator[str]:
-    """Yield the names by which a turn introduces its speaker (`A20`).
-
-    "I'm Ruth, Ruth Hollis" gives both; a model may name only one of them.
-    """
-    whole = _whole(
-        turn, ClauseSpeaker("", to_bot=True, share=1.0, known=frozenset()), ""
-    )
-    before = 0
-    for start, end in sentences(whole.text):
-        sentence = replace(whole, start=start, end=end, before=before)
-        before = start
-        for clause in clauses_of(sentence):
-            found = introduction(clause)
-            if found is None:
-                continue
-            name = found.written
-            yield name
-            after = whole.text.find(name, clause.start) + len(name)
-            longer = rf"[ ,(–—-]*({re.escape(name)}(?: [^\W\d_a-z][^\W\d_]+){{1,2}})"
-            if more := re.match(longer, whole.text[after:end]):
-                yield more[1]
+    """Yield the names by which a turn introduces its speaker (`A20`)."""
+    whole = _whole(turn, ClauseSpeaker("", to_bot=True, share=1.0))
+    for start, end, before in sentences_of(whole):
+        for clause in clauses_of(whole, start, end, before):
+            if found := introduction(clause):
+                yield found.written
 
 
 def _without_retracted(text: str, taken_back: Iterable[Withdrawal]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,16 +13,14 @@ from engram.core.language.keep_requests import (
     words_to_keep,
 )
 from engram.core.language.sentences import MASK, third_person
-from engram.extraction.rules.objects import (
+from engram.extraction.rules.people import has_open_pronoun
+from engram.extraction.rules.statements import (
+    RuleStatement,
     bare,
+    built,
     is_pointing,
     is_whole,
 )
-from engram.extraction.rules.people import (
-    has_open_pronoun,
-)
-from engram.extraction.rules.statements import RuleStatement, built
-from engram.extraction.rules.table import pattern_of
 from engram.extraction.rules.wording import lowered, with_dates
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def _literal(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement
 
     An English clause in the first person becomes `the user asks to remember that …`.
     """
-    raw = bare(clause.text, clause.start, clause.end)
+    raw = bare(clause.words)
     if not raw or len(raw) > policy.rules_sentence:
         return
     if language_of_request(clause.text) == "en":
@@ -82,7 +81,7 @@ def _in_english(clause: Clause, raw: str) -> str:
     mine = _FIRST_PERSON_START.match(raw)
     place = mine.end() if mine and mine["of"] else 0
     is_own = is_whole(raw) and not is_pointing(raw)
-    if is_own and not has_open_pronoun(raw[place:], ""):
+    if is_own and not has_open_pronoun(raw[place:]):
         dated = with_dates(raw[place:], clause.start + place, clause.dates)
         statement = third_person(dated)
         if place:
@@ -93,5 +92,5 @@ def _in_english(clause: Clause, raw: str) -> str:
     return f"{clause.speaker.name or 'the user'} asks to remember that {lowered(raw)}"
 
 
-_FIRST_PERSON_START = pattern_of("mine")
+_FIRST_PERSON_START = re.compile(r"(?:(?P<of>my|our)\s+|(?:i|we)\b)", re.IGNORECASE)
 _KEEP = Attribute(sure=False)

@@ -1,30 +1,23 @@
-"""The people in a clause: names, relations to the speaker, pronouns (rows X2, B1).
-
-A pronoun stays if the statement itself names its person, and otherwise refuses the
-statement; a leading `he` or `she` is the only person named before.
-"""
+"""The people whom a clause names, and how they are related to the speaker (X2, B1)."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.states import USER
-from engram.extraction.rules.table import (
-    NAME,
-    TITLED_NAME,
-    pattern_of,
-    pattern_with_case,
-)
+from engram.extraction.rules.table import NAME, SPEAKERS, TITLED_NAME, pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from engram.core.language.states import State
 
-_NAMED = pattern_with_case("named")
+_NO_NAME = pattern_of("never_names")
+_NAMED = pattern_of("named")
+_AND = re.compile(r"\s*(?:,\s+and|,|\sand)\s+")
 
 
 def names(words: str) -> tuple[str, ...]:
@@ -36,101 +29,82 @@ def names(words: str) -> tuple[str, ...]:
     )
 
 
-_NO_NAME = pattern_of("never_names")
-_A_NAME = re.compile(NAME)
-_POSSESSED = re.compile(r"'s$")
-
-
 @dataclass(frozen=True, slots=True)
-class NamedSubject:
-    """A named person or animal that a clause is about, up to `end`.
+class Relative:
+    """A named relative, friend or animal of the speaker: `my sister Anna`.
 
-    `kin` is their relation to the speaker (`sister`), or ''.
+    `kin` is the relation (`sister`). The words are `text[start:end]`, with the name at
+    their end.
     """
 
     name: str
     kin: str
+    start: int
     end: int
-    is_known: bool = False
+    language: str = ""
 
 
-_KIN_NAMED = pattern_of("kin_named")
-_KIN_LISTED = pattern_of("kin_listed")
-_KIN_CALLED = pattern_of("kin_called")
-_IS_KIN = pattern_of("is_kin")
-_OPENING = pattern_with_case("opening_name")
-_ONE_OF = pattern_of("one_of")
+_RELATIVE = {code: pattern_of("relative", code) for code in SPEAKERS}
+_BEFORE_RELATIVE = pattern_of("before_relative")
 
 
-def leading_person(text: str, start: int, end: int) -> NamedSubject | None:
-    """Return the person at the beginning of `text[start:end]`, or None.
+def relatives(text: str, start: int, end: int) -> Iterator[Relative]:
+    """Yield the relatives whom `text[start:end]` names.
 
-    Examples are `My sister Anna …` and `Anna …`.
+    They stand at its beginning or after a preposition (`I went with my sister Anna`),
+    because after a verb the name may be that of a thing (`I bought my mother Swiss
+    chocolate`). `Our sons Nico and Paul` are two.
     """
-    found = _KIN_NAMED.match(text, start, end)
-    kin = found["kin"] if found else ""
-    found = found or _ONE_OF.match(text, start, end) or _OPENING.match(text, start, end)
-    if found is None or _is_many(kin):
+    for code, pattern in _RELATIVE.items():
+        for match in pattern.finditer(text, start, end):
+            before = text[start : match.start()]
+            if before and not _BEFORE_RELATIVE.search(before):
+                continue
+            kin = match["kin"]
+            listed = _AND.split(match["names"].removesuffix("'s"))
+            if is_many(kin) and len(listed) == 1:
+                continue
+            for name in filter(is_name, listed if is_many(kin) else listed[:1]):
+                stop = text.find(name, match.start("names")) + len(name)
+                yield Relative(name, _singular(kin), match.start(), stop, code)
+
+
+def person_meant(text: str, sentence: int, start: int, end: int) -> Relative | None:
+    """Return the relative whom a leading `he` or `she` of `text[start:end]` means.
+
+    It is the only one of whom the sentence, which begins at `sentence`, has spoken.
+    """
+    pronoun = _HE_OR_SHE.match(text, start, end)
+    before = [*relatives(text, sentence, start)] if pronoun else []
+    if pronoun is None or len(before) != 1:
         return None
-    name = _POSSESSED.sub("", found["name"])
-    if any(_NO_NAME.match(word) for word in name.split()):
+    if len(_SOMEBODY.findall(text, sentence, start)) > 1:
         return None
-    return NamedSubject(name, kin, found.start("name") + len(name))
+    return replace(before[0], start=start, end=pronoun.end())
 
 
-_GIVING = pattern_of("giving")
-"""A verb after which a capital may begin a thing: `I bought my mother Swiss chocolate`.
-"""
-_FURTHER = re.compile(r" (?!I\b)[^\W\d_a-z]")
-
-
-def people_mentioned(text: str, start: int, end: int) -> Iterator[NamedSubject]:
-    """Yield the relatives, friends and animals after the beginning of a clause.
-
-    The clause is `text[start:end]`, such as `I went with my sister Anna`, or
-    `our kids Ben and Ada sleep`, where a list may also be at its beginning.
-    """
-    for match in _KIN_NAMED.finditer(text, start + 1, end):
-        name = _POSSESSED.sub("", match["name"])
-        is_name = not _is_many(match["kin"]) and not any(
-            _NO_NAME.match(word) for word in name.split()
-        )
-        is_longer = _FURTHER.match(text, match.end()) is not None
-        if is_name and not is_longer and not _GIVING.search(text, start, match.start()):
-            yield NamedSubject(name, match["kin"], match.end())
-    for match in _KIN_LISTED.finditer(text, start, end):
-        kin = match["kin"].casefold()
-        kin = _SINGULAR.get(kin, kin.removesuffix("s"))
-        for name in re.split(r"\s*,?\s+and\s+|\s*,\s+", match["names"]):
-            if not _NO_NAME.match(name):
-                yield NamedSubject(name, kin, match.end())
-
-
-_SINGULAR = {
-    "children": "child",
-    "grandchildren": "grandchild",
-    "grandkids": "grandchild",
-    "kids": "child",
-}
-
-
-def relatives(texts: Iterable[str]) -> frozenset[str]:
-    """Return the names that `texts` introduce as relatives or friends of the speaker.
-
-    `my sister Anna`, `Anna is my sister`.
-    """
-    found = (
-        kin_match
-        for text in texts
-        for pattern in (_KIN_NAMED, _KIN_CALLED, _IS_KIN)
-        for kin_match in pattern.finditer(text)
+def known_relatives(texts: Iterable[str]) -> frozenset[str]:
+    """Return the names of the relatives in texts."""
+    return frozenset(
+        one.name for text in texts for one in relatives(text, 0, len(text))
     )
-    return frozenset(_POSSESSED.sub("", kin_match["name"]) for kin_match in found)
 
 
-def _is_many(kin: str) -> bool:
-    return kin.casefold() in {"children", "kids", "fish"} or (
-        kin.endswith("s") and not kin.endswith("boss")
+def is_many(kin: str) -> bool:
+    """Return whether a word for relatives means several: `sons`."""
+    return kin.endswith(("s", "children")) and not kin.endswith("boss")
+
+
+def _singular(kin: str) -> str:
+    if not is_many(kin):
+        return kin
+    return "child" if kin.endswith(("kids", "children")) else kin.removesuffix("s")
+
+
+def is_name(words: str) -> bool:
+    """Return whether words may be a name: no weekday, month or language."""
+    return _LED.fullmatch(words) is not None and not any(
+        _NO_NAME.match(word) for word in words.split()
     )
 
 
@@ -151,11 +125,11 @@ class RelationHint:
     ended: bool = False
 
 
-_LED = re.compile(rf"{NAME}(?: {NAME})?(?!\w)")
-_KIN_OF = pattern_of("kin_of")
+_LED = re.compile(rf"{TITLED_NAME}(?: {NAME})?(?!\w)")
+_KIN = pattern_of("kin")
 _AGE_OF_KIN = pattern_of("age_of_kin")
-
-
+_BOND = pattern_of("bond")
+_BONDS = {"married": "spouse", "engaged": "fiance", "dating": "partner"}
 _RELATIONS = {
     "home": ("lives_in", "place"),
     "employer": ("works_at", "org"),
@@ -177,21 +151,16 @@ def relation_shown(state: State, person: str, words: str) -> RelationHint | None
     name, _, kind = state.attribute.partition(" ")
     is_own = state.subject == (USER,) or bool(person)
     led = _LED.match(state.written)
-    if name not in _RELATIONS or not is_own or led is None or not _is_name(led[0]):
+    if name not in _RELATIONS or not is_own or led is None or not is_name(led[0]):
         return None
     if state.listed:
         return None
     relation, type_ = _RELATIONS[name]
-    if name == "partner":
-        found = _BOND.search(words)
-        relation = _BONDS.get(found[0].casefold(), found[0]) if found else relation
+    if name == "partner" and (bond := _BOND.search(words)):
+        relation = _BONDS.get(bond[0].casefold(), bond[0])
     relation = relation or _relation_of(kind)
     kinds = ((led[0], type_), *(((person, "person"),) if person else ()))
     return RelationHint(person, relation.casefold(), led[0], kinds, ended=state.over)
-
-
-_BOND = pattern_of("bond")
-_BONDS = {"married": "spouse", "engaged": "fiance", "dating": "partner"}
 
 
 def _relation_of(kind: str) -> str:
@@ -201,102 +170,28 @@ def _relation_of(kind: str) -> str:
 
 
 def kinship_hint(speaker: str, kin: str, name: str) -> RelationHint | None:
-    """Return a relation to the speaker; None for animals and for several people."""
-    match = _KIN_OF.fullmatch(kin)
-    kind = match["kin"] if match else kin
-    relation = _relation_of(kind)
-    is_kin = match is not None or relation != kind.casefold()
-    if not is_kin or _is_many(kind) or not _is_name(name):
+    """Return a relation to the speaker; None for animals."""
+    relation = _relation_of(kin)
+    is_kin = _KIN.fullmatch(kin) is not None or relation != kin.casefold()
+    if not is_kin or not is_name(name):
         return None
     return RelationHint(speaker, relation, name, ((name, "person"),))
-
-
-def _is_name(name: str) -> bool:
-    return _LED.fullmatch(name) is not None and not any(
-        _NO_NAME.match(word) for word in name.split()
-    )
 
 
 # Pronouns.
 
 _PRONOUN = pattern_of("pronoun")
 _ANYBODY = pattern_of("anybody")
-_SEVERAL = pattern_of("several")
-_PERSON = pattern_of("person")
-_SITE = pattern_with_case("site")
-_SHE = pattern_of("female_kin")
-_HE = pattern_of("male_kin")
+_HE_OR_SHE = pattern_of("he_or_she")
+_SOMEBODY = pattern_of("kin")
 
 
-def has_open_pronoun(raw: str, head: str) -> bool:
-    """Return whether a pronoun of `raw` stands for somebody who is not named in it.
+def has_open_pronoun(words: str) -> bool:
+    """Return whether a pronoun stands for somebody whom the words do not name before.
 
-    `head` is the clause up to `raw`. `met Anna and her dog` has none.
+    `met Anna and her dog` has none, `visit her tomorrow` has one.
     """
-    for found in _PRONOUN.finditer(raw):
-        ahead = f"{head} {raw[: found.start()]}"
-        is_named = (found["one"] and _ANYBODY.search(ahead)) or (
-            found["many"] and _SEVERAL.search(raw[: found.start()])
-        )
-        if not is_named and not (found["thing"] and found.start() > 0):
-            return True
-    return False
-
-
-_SENTENCE = pattern_with_case("sentence_start")
-_KIN_OF_NAME = pattern_with_case("kin_of_name")
-_OF_KIN = pattern_of("is_kin_of")
-
-
-def amid(text: str) -> str:
-    """Return `text` without the first words of sentences, always capitalised."""
-    return _SENTENCE.sub(" ", text)
-
-
-def person_meant(pronoun: str, before: str, earlier: str) -> str:
-    """Return the person to whom `he` or `she` refers, or ''.
-
-    It is the only fitting one in `before`, else in `earlier`. `person_meant("She", "My
-    boss is called Ingrid.", "") == "Ingrid"`.
-    """
-    people = _people(before)
-    if not people and not _A_NAME.search(amid(before)):
-        people = _people(earlier)
-    if len(people) != 1:
-        return ""
-    ((name, kin),) = people.items()
-    unfit = _SHE if pronoun.casefold() == "he" else _HE
-    return (
-        "" if name.startswith("their ") or unfit.search(kin) or _is_many(kin) else name
+    return any(
+        not _ANYBODY.search(words, 0, found.start())
+        for found in _PRONOUN.finditer(words)
     )
-
-
-def _people(before: str) -> dict[str, str]:
-    """Return the people named in `before`, with their relation to the speaker.
-
-    The result is empty if a further name may be that of a person.
-    """
-    people: dict[str, str] = {}
-    read = 0
-    for match in _PERSON.finditer(before):
-        if match["kin"]:
-            if match.start() >= read:
-                people[match["known"] or f"their {match['kin']}"] = match["kin"]
-            continue
-        name = _POSSESSED.sub("", match["name"] or match["doer"])
-        if not any(_NO_NAME.match(word) for word in name.split()):
-            of_kin = _OF_KIN.match(before, match.end())
-            people[name] = of_kin["kin"] if of_kin else people.get(name, "")
-            read = of_kin.end() if of_kin else read
-    return {} if _has_other_name(_KIN_OF_NAME.sub("", before), people) else people
-
-
-def _has_other_name(text: str, people: Iterable[str]) -> bool:
-    """Return whether a text has a name that is neither one of `people` nor a place."""
-    known = set(" ".join((*people, *_SITE.findall(text))).split())
-    words = {
-        _POSSESSED.sub("", word)
-        for name in _A_NAME.findall(text)
-        for word in name.split()
-    }
-    return any(word not in known and not _NO_NAME.match(word) for word in words)

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.dates import MONTHS
-from engram.core.language.languages import LazyPattern
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from engram.core.language.languages import LazyPattern, pattern
 
 NAME = r"(?-i:[^\W\d_a-z][\w'-]*[a-z][\w-]*(?: [^\W\d_a-z][\w-]*[a-z][\w-]*)?)"
 """A name of one word or two."""
@@ -47,33 +42,19 @@ SPEAKERS = {
 }
 
 
-@cache
-def groups() -> Mapping[str, str]:
-    """Return the groups of the patterns by name, each as a pattern."""
-    found = {
-        "NAME": NAME,
-        "TITLE": TITLE,
-        "TITLED": TITLED_NAME,
-        "MONTH": f"(?:{'|'.join(MONTHS)})",
-    }
-    for name, text in languages.section("rules.groups")["en"].items():
-        found[name] = _expanded(languages.pattern(text), found)
-    return found
+def pattern_of(key: str, code: str = "") -> LazyPattern:
+    """Return the pattern of a key of `[rules.patterns]`, of a language or of all."""
+    texts = languages.texts("rules.patterns", key)
+    listed = [pattern(text) for of, text in texts.items() if code in {"", of}]
+    return LazyPattern(_GROUP.sub(_group, "|".join(listed) or "(?!)"), re.IGNORECASE)
 
 
-def _expanded(pattern: str, known: Mapping[str, str]) -> str:
-    return re.sub(r"<([A-Z_]+)>", lambda found: known[found[1]], pattern)
+_GROUP = re.compile(r"<([A-Z_]+)>")
+_NAMES = {"NAME": NAME, "TITLED": TITLED_NAME, "MONTH": f"(?:{'|'.join(MONTHS)})"}
 
 
-def pattern_of(key: str) -> LazyPattern:
-    """Return the pattern of a key of `[rules.patterns]`, ignoring case."""
-    return LazyPattern(_any(key), re.IGNORECASE)
-
-
-def pattern_with_case(key: str) -> LazyPattern:
-    """Return the pattern of `pattern_of`, with regard to case."""
-    return LazyPattern(_any(key))
-
-
-def _any(key: str) -> str:
-    return _expanded(languages.any_pattern("rules.patterns", key), groups())
+def _group(found: re.Match[str]) -> str:
+    """Return a group of the rules in both languages, or that of a name or a month."""
+    name = found[1]
+    listed = _NAMES.get(name) or languages.any_pattern("rules.groups", name)
+    return f"(?:{_GROUP.sub(_group, listed)})"
