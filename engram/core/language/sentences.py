@@ -316,7 +316,8 @@ _SPEAKER = re.compile(
     r"(?P<who>i|we)"
     r"(?: (?:just|really|actually|also|still|even|now|already|finally|recently|totally"
     r"|definitely|absolutely|genuinely|personally|honestly|basically|currently))*"
-    r"(?P<adverbs>(?: (?:never|always|often|only|once|both|all|soon|no longer|\w+ly))*)"
+    r"(?P<adverbs>(?: (?:never|always|often|only|once|both|all|soon|no longer"
+    r"|(?!(?:fly|rely|apply|reply|supply|comply|imply)\b)\w+ly))*)"
     r"(?P<verb>'m|'re|'ve|'ll|'d| [\w'’]+)"
     r"(?: (?:just|really|actually|also|still|already|finally|recently|totally|now))*"
     r"(?P<rest>.*)",
