@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from engram.core.ranking import Question
     from engram.index.columns import Bools, Floats, Ints, Places
 
-VERSION = "13"
+VERSION = "14"
 """Version of the snapshot and of its text analysis; raise it when either changes."""
 
 _FILE = "lexical.bin"

@@ -71,6 +71,8 @@ def test_questions_in_the_present_do_not(question):
         "what should i watch tonight something not too heavy",
         "Kannst du mir helfen? Was soll ich kochen?",
         "Noted. How can I help you today?",
+        "By the way, what is my dog called?",
+        "Weißt du, wo ich wohne?",
     ],
 )
 def test_questions_and_courtesies_state_nothing(text):
@@ -78,7 +80,14 @@ def test_questions_and_courtesies_state_nothing(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["I have guests. What should I cook?", "", "My dog is called Rex."]
+    "text",
+    [
+        "I have guests. What should I cook?",
+        "",
+        "My dog is called Rex.",
+        "My boat is called Selkie, what paint suits it?",
+        "Mein Boot heißt Selkie, welche Farbe passt dazu?",
+    ],
 )
 def test_a_statement_beside_a_question_states_something(text):
     assert not states_nothing(text)

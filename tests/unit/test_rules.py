@@ -86,6 +86,11 @@ TAKEN = [
         "The user lives in Oslo.",
     ),
     (
+        "My boat is called Selkie, what paint suits it?",
+        "fact",
+        "The user's boat is called Selkie.",
+    ),
+    (
         "Since May I work at Siemens.",
         "fact",
         "The user works at Siemens since May 2026.",

@@ -7,7 +7,7 @@ from functools import cache
 
 from engram.core.language import languages
 from engram.core.language.retraction import withdrawals
-from engram.core.language.sentences import sentences
+from engram.core.language.sentences import before_question, sentences
 from engram.core.language.words import ANY_STOP, fold, named, words
 
 
@@ -42,7 +42,7 @@ def is_courtesy(text: str) -> bool:
 def states_nothing(text: str) -> bool:
     """Return whether a text has only courtesies, questions and wishes to forget.
 
-    "What should I cook tonight?" does, "I have guests. What should I cook?" does not.
+    "What should I cook tonight?" does, "I have guests, what should I cook?" does not.
     """
     found = [text[start:end] for start, end in sentences(text)]
     return bool(found) and all(map(_states_nothing, found))
@@ -51,7 +51,14 @@ def states_nothing(text: str) -> bool:
 def _states_nothing(sentence: str) -> bool:
     wishes = withdrawals(sentence)
     forgets = any(not wish.untrue and not wish.unsure for wish in wishes)
+    stated = sentence[: before_question(sentence, 0, len(sentence))]
+    if len(set(words(stated)) - ANY_STOP - _courtesies()) >= _TELLING:
+        sentence = stated
     return forgets or is_question(sentence) or is_courtesy(sentence)
+
+
+_TELLING = 2
+"""The least number of words, besides those of courtesy, that state something."""
 
 
 def is_question(sentence: str) -> bool:

@@ -187,26 +187,42 @@ _WISH = re.compile(
     rf"(?:{languages.any_pattern(_KEY, 'wish')})",
     re.IGNORECASE,
 )
-_QUESTION_AT_END = _compiled("question_at_end")
-_QUESTION_START = _compiled("question_start")
+_ASKS = rf"(?:{languages.any_pattern('questions', 'begins')})(?!\w)"
+_QUESTION_AT_END = re.compile(
+    rf"(?:(?:[,;]|\s[–—-])\s+(?:(?:{languages.any_pattern(_KEY, 'conjunction')})\s+)?(?={_ASKS})\S+"
+    rf"|(?:{languages.any_pattern(_KEY, 'question_at_end')})\b)(?P<rest>[^?]*)[?？]+\s*\Z",
+    re.IGNORECASE,
+)
+_QUESTION_START = re.compile(
+    rf"\W*(?:{languages.any_pattern(_KEY, 'question_start')}|{_ASKS})", re.IGNORECASE
+)
+
+
+def before_question(text: str, start: int, end: int) -> int:
+    """Return where a sentence ends that asks only after it has stated something.
+
+    The sentence is `text[start:end]`: `I fly on Monday, can you wake me?` ends before
+    `can`. For any other sentence it is `end`, so that a question remains one.
+    """
+    if not text[start:end].endswith(("?", "？")) or _QUESTION_START.match(
+        text, start, end
+    ):
+        return end
+    match = _QUESTION_AT_END.search(text, start, end)
+    is_asked = match and len(match["rest"].split()) >= _QUESTION
+    return match.start() if match and is_asked else end
 
 
 def asserted(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the span of a sentence that asserts something before it asks.
 
-    The sentence is `text[start:end]`. `I fly on Monday, can you wake me?` asserts its
-    first half; `Could you always use metric units?` is an order, and `Can you remind me
-    to call Anna?` a wish. For any other sentence it is the whole span, so that a
-    question remains one.
+    The sentence is `text[start:end]`. `Could you always use metric units?` is an order,
+    and `Can you remind me to call Anna?` a wish.
     """
     if match := _WISH.match(text, start, end):
         return match.end(), start + len(text[start:end].rstrip("? "))
 
-    if "?" in text[start:end] and not _QUESTION_START.match(text, start, end):
-        match = _QUESTION_AT_END.search(text, start, end)
-        if match and len(match["rest"].split()) >= _QUESTION:
-            return start, match.start()
-    return start, end
+    return start, before_question(text, start, end)
 
 
 _QUESTION = 2
