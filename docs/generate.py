@@ -1,10 +1,9 @@
-"""Generate the pages on configuration, policy numbers, command line and rows."""
+"""Generate the pages on configuration, command line and rows."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import fields
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,15 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from engram.config import Key, keys
-from engram.core import policy
-from engram.core.policy import TABLE, Policy
 from engram.operations import signature
 from engram.operations import table as operations
 from engram.serve import commands  # noqa: F401
 from engram.serve.command_group import COMMON, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 DOCS = Path(__file__).parent
 WRITTEN = "This page is generated from the program by `make docs`."
@@ -67,33 +64,27 @@ def config_page() -> str:
         "# Configuration\n",
         f"{WRITTEN} No file is needed: every key has a default.\n",
         "A key with a dot belongs to a section: `buffer.turns` is `turns` under `[buffer]`. Environment variables override",
-        "the user's file. engram reports all problems at once and does not start with one.",
+        "the user's file. engram reports all problems at once and does not start with one. In brackets are the default and",
+        "the environment variable.",
         "`engram config show` prints the settings in force, `engram config explain KEY` one key.",
-        "[All other numbers](policy.md) are set by the program.\n",
+        "All other numbers are rows of [policy.toml](../engram/core/policy.toml), with unit, range and meaning; `engram policy` prints them.\n",
     ]
     for place, (title, words) in FILES.items():
-        own = [key for key in keys() if key.place == place]
-        table = [
-            (f"`{key.name}`", _kind(key), _shown(key), _meaning(key)) for key in own
-        ]
-        parts += [
-            f"## {title}\n",
-            f"{words}\n",
-            *_table(("Key", "Kind", "Default", "Meaning"), table),
-            "",
-        ]
-    variables = [
-        (f"`{key.env}`", f"overrides `{key.name}`") for key in keys() if key.env
-    ]
-    variables += [(f"`{name}`", meaning) for name, meaning in ENVIRONMENT]
-    return "\n".join(
-        [*parts, "## Environment\n", *_table(("Variable", "Meaning"), variables), ""]
-    )
+        own = (key for key in keys() if key.place == place)
+        parts += [f"## {title}\n", f"{words}\n", *map(_line, own), ""]
+    variables = [f"- `{name}`: {meaning}" for name, meaning in ENVIRONMENT]
+    return "\n".join([*parts, "## Environment\n", *variables, ""])
+
+
+def _line(key: Key) -> str:
+    variable = f", also `{key.env}`" if key.env else ""
+    return f"- `{key.name}` ({_shown(key)}{variable}): {_meaning(key)}"
 
 
 HEAD = f"""# Command line
 
-{WRITTEN}
+{WRITTEN} `engram COMMAND --help` says more. ID is the id of a memory, an
+unambiguous prefix of it, or its path.
 
 ## What several commands share
 
@@ -121,33 +112,32 @@ An error is printed on standard error: what happened, where, the fix, and a code
 
 
 def cli_page() -> str:
-    """Return the text of `docs/cli.md`; what several commands say stands once at the top."""
+    """Return `docs/cli.md`; an option of several commands is explained once."""
     sections = [
         section
         for name, command in sorted(tree.commands.items())
         for section in _sections(command, f"engram {name}")
     ]
-    said = Counter(line for _, help_, options in sections for line in help_ + options)
+    said = Counter(line for _, _, options in sections for line in options)
     shared = [line for line, times in said.items() if times > 1]
-    options = [line for line in shared if line.startswith("- `")]
-    parts = [HEAD + "\n".join(options), "", cleandoc(tree.epilog or ""), ""]
-    parts += [f"{line}\n" for line in shared if line not in options]
-    for heading, help_, own in sections:
-        parts += [f"## {heading}\n"]
-        parts += [f"{line}\n" for line in help_ if line not in shared]
-        parts += [line for line in own if line not in shared]
-        if also := [
-            line.split("`")[1].split()[0].strip(",") for line in own if line in shared
-        ]:
-            parts += [f"- also `{'` `'.join(also)}`"]
-        parts += [""] if own else []
+    parts = [HEAD + "\n".join(shared), "", cleandoc(tree.epilog or ""), ""]
+    for heading, effect, options in sections:
+        parts += [f"## {heading}\n", effect, ""]
+        parts += [line for line in options if line not in shared]
+        if also := [_named(line) for line in options if line in shared]:
+            parts += [f"- also {' '.join(also)}"]
+        parts += [""] if options else []
     return "\n".join([*parts, EXITS])
+
+
+def _named(option: str) -> str:
+    return f"`{option.split('`')[1].split(maxsplit=1)[0].strip(',')}`"
 
 
 def _sections(
     command: click.Command, path: str
-) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield heading, help and options of a command, then those of its subcommands."""
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield usage, effect and options of a command, then those of its subcommands."""
     context = click.Context(command, info_name=path)
     common = {names[0] for names, _ in COMMON}
     records = [
@@ -158,40 +148,14 @@ def _sections(
     options = [f"- `{record[0]}`: {record[1]}" for record in records if record]
     pieces = command.collect_usage_pieces(context)
     usage = [piece for piece in pieces if piece != "[OPTIONS]"]
-    help_ = cleandoc(command.help or "").replace("\b\n", "").split("\n\n")
-    yield " ".join([path, *usage]), help_, options
+    effect = cleandoc(command.help or "").partition("\n\n")[0]
+    yield " ".join([path, *usage]), effect, options
     for name, part in sorted(getattr(command, "commands", {}).items()):
         yield from _sections(part, f"{path} {name}")
 
 
-def policy_page() -> str:
-    """Return `docs/policy.md`: what each group of numbers is about."""
-    groups = [
-        (
-            f"`{one.name}`",
-            str(len(TABLE[one.name])),
-            _first_line(vars(policy)[one.type]),
-        )
-        for one in fields(Policy)
-    ]
-    return "\n".join(
-        [
-            "# Numbers\n",
-            f"{WRITTEN} Each number by which engram decides is a row of",
-            "[policy.toml](../engram/core/policy.toml): value, unit, least and greatest value, [capability row](rows.md) or part",
-            "of the design, meaning, and the key of those that can be [configured](config.md). `engram policy` prints all.\n",
-            *_table(("Group", "Numbers", "About"), groups),
-            "",
-        ]
-    )
-
-
-def _first_line(kind: type) -> str:
-    return (kind.__doc__ or "").partition("\n")[0]
-
-
 def rows_page() -> str:
-    """Return the present `docs/rows.md` with the files that test each row filled in."""
+    """Return the present `docs/rows.md` with the files that test each row."""
     named = named_tests()
     lines = (DOCS / "rows.md").read_text("utf-8").splitlines()
     return "".join(f"{_with_tests(line, named)}\n" for line in lines)
@@ -215,13 +179,11 @@ def named_tests() -> dict[str, list[str]]:
 
 
 def _with_tests(line: str, named: Mapping[str, list[str]]) -> str:
-    cells = line.split(" | ")
-    row = cells[0].removeprefix("| ")
-    if len(cells) < 4 or not re.fullmatch(r"[A-Z]\d+", row):
+    if not (row := re.match(r"- ([A-Z]\d+): .*(?= \()", line)):
         return line
-    files = dict.fromkeys(test.partition("::")[0] for test in named.get(row, []))
-    tests = "<br>".join(f"`{file.removeprefix('tests/')}`" for file in files)
-    return " | ".join([*cells[:3], f"{tests} |"])
+    files = dict.fromkeys(test.partition("::")[0] for test in named.get(row[1], []))
+    tests = ", ".join(f"`{file.removeprefix('tests/')}`" for file in files)
+    return f"{row[0]} ({tests})"
 
 
 TYPES = {
@@ -272,7 +234,6 @@ PAGES = {
     "../engram/serve/methods.pyi": methods,
     "../engram/operations/table.json": signature.table,
     "config.md": config_page,
-    "policy.md": policy_page,
     "cli.md": cli_page,
     "rows.md": rows_page,
 }
@@ -282,16 +243,6 @@ def main() -> None:
     """Write all generated pages."""
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), "utf-8")
-
-
-def _kind(key: Key) -> str:
-    return {
-        str: "text",
-        int: "whole number",
-        float: "number",
-        bool: "true or false",
-        list: "list of texts",
-    }[key.kind]
 
 
 def _shown(key: Key) -> str:
@@ -314,11 +265,6 @@ def _meaning(key: Key) -> str:
 def _number(value: float) -> str:
     """Return the number without exponent and without a zero fraction."""
     return str(int(value)) if value == int(value) else str(value)
-
-
-def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
-    cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
-    return [f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *cells]]
 
 
 if __name__ == "__main__":
