@@ -78,6 +78,31 @@ def test_each_test_that_a_page_names_exists():
     assert not offenders
 
 
+def test_each_command_on_a_page_exists_with_its_options():
+    """`engram consolidate --nightly`, in running text and in blocks."""
+    from engram.serve import commands
+
+    offenders = []
+    for page in PAGES:
+        text = page.read_text()
+        fences = re.findall(r"^ *```.*?^ *```", text, re.MULTILINE | re.DOTALL)
+        lines = re.findall(r"`engram ([a-z][^`\n]*)", text)
+        lines += re.findall(
+            r"^[ $]*engram ([a-z][^#\n]*)", "\n".join(fences), re.MULTILINE
+        )
+        for line in lines:
+            group, words = commands.tree, line.split()
+            while words and words[0] in getattr(group, "commands", ()):
+                group = group.commands[words.pop(0)]
+            known = {opt for param in group.params for opt in param.opts}
+            options = {word for word in words if re.match(r"--?[a-z]", word)}
+            takes = any(param.param_type_name == "argument" for param in group.params)
+            extra = words and words[0][0] not in "-…" and not takes
+            if group is commands.tree or options - known or extra:
+                offenders.append(f"{page.name}: engram {line}")
+    assert not offenders
+
+
 def _is_test(path: Path, name: str) -> bool:
     if not path.is_file():
         return False
