@@ -1,8 +1,7 @@
-"""Generate the pages on configuration, command line and rows."""
+"""Generate the pages on configuration and command line."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from inspect import cleandoc
 from pathlib import Path
@@ -17,7 +16,7 @@ from engram.serve import commands  # noqa: F401
 from engram.serve.command_group import COMMON, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 DOCS = Path(__file__).parent
 WRITTEN = "This page is generated from the program by `make docs`."
@@ -154,38 +153,6 @@ def _sections(
         yield from _sections(part, f"{path} {name}")
 
 
-def rows_page() -> str:
-    """Return the present `docs/rows.md` with the files that test each row."""
-    named = named_tests()
-    lines = (DOCS / "rows.md").read_text("utf-8").splitlines()
-    return "".join(f"{_with_tests(line, named)}\n" for line in lines)
-
-
-def named_tests() -> dict[str, list[str]]:
-    """Return the node ids of the tests below a comment `# row: …`, by row."""
-    found: dict[str, list[str]] = {}
-    for path in sorted((DOCS.parent / "tests").rglob("test_*.py")):
-        wanted: list[str] = []
-        for line in path.read_text("utf-8").splitlines():
-            if comment := re.fullmatch(r"# row: (\w+)", line):
-                wanted.append(comment[1])
-            elif wanted and (test := re.match(r"def (test_\w+)", line)):
-                for row in wanted:
-                    found.setdefault(row, []).append(
-                        f"{path.relative_to(DOCS.parent).as_posix()}::{test[1]}"
-                    )
-                wanted = []
-    return found
-
-
-def _with_tests(line: str, named: Mapping[str, list[str]]) -> str:
-    if not (row := re.match(r"- ([A-Z]\d+): .*(?= \()", line)):
-        return line
-    files = dict.fromkeys(test.partition("::")[0] for test in named.get(row[1], []))
-    tests = ", ".join(f"`{file.removeprefix('tests/')}`" for file in files)
-    return f"{row[0]} ({tests})"
-
-
 TYPES = {
     "text": "str",
     "int": "int",
@@ -235,7 +202,6 @@ PAGES = {
     "../engram/operations/table.json": signature.table,
     "config.md": config_page,
     "cli.md": cli_page,
-    "rows.md": rows_page,
 }
 
 
