@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 STAGES = ("core", "active", "validated", "candidate", "stale")
 OVER = ("superseded", "invalidated", "forgotten", "pruned")
-CADENCES = ("talk", "nightly", "weekly")
 COLOURS = {
     "core": "#1b5e3a",
     "active": "#2f8f5b",
@@ -67,35 +66,13 @@ def _folder(vault: Path, folder: str, paths: Iterable[Path]) -> str:
 
 
 def table(months: Sequence[Month]) -> str:
-    """Counts at the end of each month; runs and model calls are those of the month."""
-    names = (
-        "Month",
-        "All active",
-        *map(str.title, STAGES),
-        "Archived",
-        "Over",
-        "Sessions",
-        "Episodes",
-        "Boxes",
-        "Entities",
-    )
-    head = [*names, "Runs", "Calls"]
+    """Memories at the end of each month, and its calls of the model."""
+    head = ["Month", *map(str.title, STAGES), "Archived", "Over", "Calls"]
     rows = [head, ["---"] * len(head)]
     for month in months:
-        notes = [
-            month.notes[folder]
-            for folder in ("sessions", "episodes", "boxes", "entities")
-        ]
-        runs = " + ".join(str(month.runs[name]) for name in CADENCES)
         stages = [month.stage[name] for name in STAGES]
-        numbers = [
-            month.status["active"],
-            *stages,
-            month.status["archived"],
-            over(month),
-            *notes,
-        ]
-        rows.append([month.name, *map(str, numbers), runs, str(month.calls.total())])
+        numbers = [*stages, month.status["archived"], over(month), month.calls.total()]
+        rows.append([month.name, *map(str, numbers)])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

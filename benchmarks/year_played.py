@@ -16,7 +16,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram import config
-from engram.maintenance.snapshot import RUNS
 from engram.vault.template import create_vault, template_folder
 from tests.fakes.answers import ID
 from tests.fakes.openai_server import FakeServer
@@ -50,15 +49,11 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """What stands in the vault at the end of a month; runs and model calls are those of
-    the month.
-    """
+    """The memories at the end of a month, and the model calls of the month."""
 
     name: str
     status: Counter[str]
     stage: Counter[str]
-    notes: Counter[str]
-    runs: Counter[str]
     calls: Counter[str]
 
 
@@ -259,33 +254,15 @@ class Year:
     # -- counts ------------------------------------------------------------------------
 
     def _count(self) -> None:
-        vault = self.settings.vault
         facts = self.memory.index.catalog.facts("")
         view = self.memory.maintenance_loop.maintenance.snapshot.view(self.now)
-        notes = Counter(
-            path.relative_to(vault).parts[0]
-            for path in vault.rglob("*.md")
-            if len(path.relative_to(vault).parts) > 1
-        )
         local = (self.now - timedelta(days=1)).astimezone(self.settings.zone)
         calls = Counter(self.model.calls)
-        runs = Counter(
-            row["cadence"]
-            for row in map(
-                json.loads,
-                (vault / RUNS).read_text().splitlines()
-                if (vault / RUNS).exists()
-                else (),
-            )
-            if row["at"][:7] == f"{local:%Y-%m}"
-        )
         self.months.append(
             Month(
                 f"{local:%Y-%m}",
                 Counter(fact.status for fact in facts),
                 Counter(view.stage(one, self.now) for one in view.active()),
-                notes,
-                runs,
                 calls - self._counted,
             )
         )

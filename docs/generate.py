@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,14 +81,9 @@ def _line(key: Key) -> str:
 
 HEAD = f"""# Command line
 
-{WRITTEN} `engram COMMAND --help` says more. ID is the id of a memory, an
-unambiguous prefix of it, or its path.
-
-## What several commands share
-
-- `--vault`: The folder of the vault.
-- `--json`: Print the result as JSON.
-- `--debug`: Print a traceback with an error.
+{WRITTEN} `engram COMMAND --help` explains the arguments and
+options of a command. ID is the id of a memory, an unambiguous prefix of it, or its path. Each command takes `--vault`,
+`--json` (print the result as JSON) and `--debug`.
 """
 EXITS = """## Exit codes
 
@@ -111,46 +105,30 @@ An error is printed on standard error: what happened, where, the fix, and a code
 
 
 def cli_page() -> str:
-    """Return `docs/cli.md`; an option of several commands is explained once."""
-    sections = [
-        section
-        for name, command in sorted(tree.commands.items())
-        for section in _sections(command, f"engram {name}")
-    ]
-    said = Counter(line for _, _, options in sections for line in options)
-    shared = [line for line, times in said.items() if times > 1]
-    parts = [HEAD + "\n".join(shared), "", cleandoc(tree.epilog or ""), ""]
-    for heading, effect, options in sections:
-        parts += [f"## {heading}\n", effect, ""]
-        parts += [line for line in options if line not in shared]
-        if also := [_named(line) for line in options if line in shared]:
-            parts += [f"- also {' '.join(also)}"]
-        parts += [""] if options else []
+    """Return `docs/cli.md`: usage, effect and options of each command."""
+    parts = [HEAD, cleandoc(tree.epilog or ""), ""]
+    for name, command in sorted(tree.commands.items()):
+        parts += _section(command, f"engram {name}")
     return "\n".join([*parts, EXITS])
 
 
-def _named(option: str) -> str:
-    return f"`{option.split('`')[1].split(maxsplit=1)[0].strip(',')}`"
-
-
-def _sections(
-    command: click.Command, path: str
-) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield usage, effect and options of a command, then those of its subcommands."""
+def _section(command: click.Command, path: str) -> Iterator[str]:
+    """Yield what a command does, then what its subcommands do."""
     context = click.Context(command, info_name=path)
     common = {names[0] for names, _ in COMMON}
-    records = [
-        param.get_help_record(context)
+    options = [
+        f"`{param.opts[0]}`"
         for param in command.params
         if isinstance(param, click.Option) and param.opts[0] not in common
     ]
-    options = [f"- `{record[0]}`: {record[1]}" for record in records if record]
     pieces = command.collect_usage_pieces(context)
     usage = [piece for piece in pieces if piece != "[OPTIONS]"]
-    effect = cleandoc(command.help or "").partition("\n\n")[0]
-    yield " ".join([path, *usage]), effect, options
+    yield f"## {' '.join([path, *usage])}\n"
+    yield cleandoc(command.help or "").partition("\n\n")[0] + "\n"
+    if options:
+        yield " ".join(options) + "\n"
     for name, part in sorted(getattr(command, "commands", {}).items()):
-        yield from _sections(part, f"{path} {name}")
+        yield from _section(part, f"{path} {name}")
 
 
 TYPES = {
