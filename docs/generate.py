@@ -105,7 +105,7 @@ An error is printed on standard error: what happened, where, the fix, and a code
 
 
 def cli_page() -> str:
-    """Return `docs/cli.md`: usage, effect and options of each command."""
+    """Return `docs/cli.md`: usage, effect and the names of the options of each command."""
     parts = [HEAD, cleandoc(tree.epilog or ""), ""]
     for name, command in sorted(tree.commands.items()):
         parts += _section(command, f"engram {name}")
@@ -124,7 +124,8 @@ def _section(command: click.Command, path: str) -> Iterator[str]:
     pieces = command.collect_usage_pieces(context)
     usage = [piece for piece in pieces if piece != "[OPTIONS]"]
     yield f"## {' '.join([path, *usage])}\n"
-    yield cleandoc(command.help or "").partition("\n\n")[0] + "\n"
+    effect = " ".join(cleandoc(command.help or "").split())
+    yield effect.partition(". ")[0].removesuffix(".") + ".\n"
     if options:
         yield " ".join(options) + "\n"
     for name, part in sorted(getattr(command, "commands", {}).items()):
