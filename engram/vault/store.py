@@ -95,7 +95,7 @@ class Vault:
 
     def create(self, path: str, raw: bytes, pending: set[Path] | None = None) -> None:
         """Create a file. Raises ConflictError if `path` exists with other bytes."""
-        target = self._target(path)
+        target = self._target(path, pending)
         disk.write_new(target, raw, pending)
         self._record_own_write(path)
 
@@ -347,14 +347,14 @@ class Vault:
                 fix="Put it back, or start on its new place.",
             )
 
-    def _target(self, path: str) -> Path:
+    def _target(self, path: str, pending: set[Path] | None = None) -> Path:
         """Return the absolute path of `path`, after preparing a write to it.
 
         The folder is created, and the write is reported.
         """
         self.check_present()
         target = disk.safe_join(self.root, path)
-        disk.make_folders(target.parent)
+        disk.make_folders(target.parent, pending)
         self.before_write(path)
         return target
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from importlib.resources.abc import Traversable
+
+Row = TypeVar("Row")
 
 _SECTIONS: Mapping[str, str] = {
     "": "name rank letters unspaced",
@@ -232,18 +234,39 @@ def any_pattern(name: str, key: str) -> str:
 
 
 class LazyPattern:
-    """A regular expression that is compiled on first use.
+    """A regular expression that is compiled for the first text that has its words.
 
     The language files have thousands of them, and one text needs few. The methods are
     those of `re.Pattern`.
     """
 
-    __slots__ = ("_compiled", "_flags", "pattern")
+    __slots__ = ("_compiled", "_flags", "_needs", "pattern")
 
     def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
         self.pattern = pattern
         self._flags = flags
+        self._needs: tuple[frozenset[str], ...] | None = None
         self._compiled: re.Pattern[str] | None = None
+
+    @property
+    def needs(self) -> tuple[frozenset[str], ...]:
+        """The `needed_words` of the pattern."""
+        if self._needs is None:
+            self._needs = needed_words(self.pattern)
+        return self._needs
+
+    def _matches_nothing(self, text: str) -> bool:
+        """Return whether an expression is not compiled, and need not be for `text`."""
+        if self._compiled is not None:
+            return False
+        folded = _folded(text)
+        for one in self.needs:
+            for word in one:
+                if word in folded:
+                    break
+            else:
+                return True
+        return False
 
     def _expression(self) -> re.Pattern[str]:
         if self._compiled is None:
@@ -252,14 +275,20 @@ class LazyPattern:
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
         """Search `text` as `re.Pattern.search` does."""
+        if self._matches_nothing(text):
+            return None
         return self._expression().search(text, *span)
 
     def match(self, text: str, *span: int) -> re.Match[str] | None:
         """Match `text` as `re.Pattern.match` does."""
+        if self._matches_nothing(text):
+            return None
         return self._expression().match(text, *span)
 
     def fullmatch(self, text: str, *span: int) -> re.Match[str] | None:
         """Match `text` as `re.Pattern.fullmatch` does."""
+        if self._matches_nothing(text):
+            return None
         return self._expression().fullmatch(text, *span)
 
     def findall(self, text: str, *span: int) -> list[Any]:
@@ -276,4 +305,97 @@ class LazyPattern:
 
     def sub(self, new: str | Callable[[re.Match[str]], str], text: str) -> str:
         """Replace matches as `re.Pattern.sub` does."""
+        if self._matches_nothing(text):
+            return text
         return self._expression().sub(new, text)
+
+
+class Screen(Generic[Row]):
+    """Rows with a pattern each, found by the words that their patterns need.
+
+    Most rows match no text without a certain word; such a row need not be tried, and
+    its pattern need not be compiled.
+    """
+
+    def __init__(self, rows: Iterable[tuple[Row, LazyPattern]]) -> None:
+        self.of = lru_cache(maxsize=1 << 8)(self._of)
+        self._rows = [(row, pattern.needs) for row, pattern in rows]
+        self._words = frozenset[str]().union(
+            *(one for _, some in self._rows for one in some)
+        )
+
+    def _of(self, text: str) -> list[Row]:
+        """Return the rows that may match `text` or a part of it, in their order."""
+        folded = _folded(text)
+        found = {word for word in self._words if word in folded}
+        return [
+            row for row, needs in self._rows if not any(map(found.isdisjoint, needs))
+        ]
+
+
+def needed_words(pattern: str) -> tuple[frozenset[str], ...]:
+    """Return sets of folded words; a text that matches `pattern` has one of each.
+
+    >>> [sorted(one) for one in needed_words(r"(?:am |is )?(?:wed|engaged) to (.+)")]
+    [['engaged', 'wed'], [' to ']]
+    """
+    branches = _branches(iter(_PART.findall(pattern)))
+    needs = branches[0] if len(branches) == 1 else [_any(branches)]
+    return tuple(filter(None, needs))
+
+
+_PART = re.compile(
+    r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)|\[\^?\]?(?:\\.|[^\]\\])*\]"
+    r"|\((?:\?(?:P<\w+>|P=|[a-z-]*:|<?[=!]))?|[?*+]\??|\{\d*,?\d*\}\??|.",
+    re.DOTALL,
+)
+_OPTIONAL = re.compile(r"[?*]|\{0?,")
+_LITERAL = re.compile(r"\\[^\w]|[^\\.^$\[(+{]")
+
+
+def _branches(parts: Iterator[str]) -> list[list[frozenset[str]]]:
+    """Return what each alternative needs, up to the end of its group."""
+    branches: list[list[frozenset[str]]] = []
+    items: list[str | frozenset[str]] = []
+    for part in parts:
+        if part == ")":
+            break
+        if part == "|":
+            branches.append(_needs(items))
+            items = []
+        elif _OPTIONAL.match(part):
+            items[-1:] = [frozenset()]
+        elif part[0] == "(":
+            needs = _any(_branches(parts))
+            items.append(frozenset() if part.endswith(("=", "!")) else needs)
+        elif _LITERAL.fullmatch(part):
+            items.append(_folded(part[-1]))
+        else:
+            items.append(frozenset())
+    return [*branches, _needs(items)]
+
+
+def _needs(items: Iterable[str | frozenset[str]]) -> list[frozenset[str]]:
+    """Return what a sequence of letters and groups needs."""
+    found: list[frozenset[str]] = []
+    letters = ""
+    for item in (*items, frozenset[str]()):
+        if isinstance(item, str):
+            letters += item
+            continue
+        found += filter(None, (frozenset({letters} - {""}), item))
+        letters = ""
+    return found
+
+
+def _any(branches: Sequence[list[frozenset[str]]]) -> frozenset[str]:
+    """Return the words of which one is needed by each of these alternatives."""
+    if not all(branches):
+        return frozenset()
+    best = (max(needs, key=lambda one: min(map(len, one))) for needs in branches)
+    return frozenset[str]().union(*best)
+
+
+@lru_cache(maxsize=1 << 5)
+def _folded(text: str) -> str:
+    return text.casefold().replace("ı", "i")

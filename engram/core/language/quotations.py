@@ -8,7 +8,7 @@ section `[quotations]` of the language files.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
@@ -103,6 +103,7 @@ def _not_names() -> frozenset[str]:
     return listed.union(weekdays.casefold().replace("/", " ").split())
 
 
+@lru_cache(maxsize=1 << 5)
 def parts(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of `text` by another author, in order and disjoint.
 

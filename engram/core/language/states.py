@@ -24,7 +24,7 @@ from engram.core.language.dates import (
     spans,
     without_written_dates,
 )
-from engram.core.language.languages import LazyPattern
+from engram.core.language.languages import LazyPattern, Screen
 from engram.core.language.sentences import (
     clauses,
     is_doubtful,
@@ -160,15 +160,15 @@ class _Grammar:
             (LazyPattern(before, re.IGNORECASE), after)
             for before, after in languages.replacements(section["ended"])
         ]
-        self.introducing = tuple(
+        rows = (
             self._row(names, effect, form)
             for entry in languages.entries(section["rows"])
             for names, effect, pattern in (entry.split(None, 2),)
             for form in self._forms(pattern)
         )
-        self.rows = tuple(row for row in self.introducing if row.needs != "name")
-        self.asks = tuple(
-            (name, pattern, is_past)
+        self.rows = Screen((row, row.loose) for row in rows)
+        self.asks = Screen(
+            ((name, pattern, is_past), pattern)
             for key, is_past in (("asks_past", True), ("asks", False))
             for entry in languages.entries(section[key])
             for name, _, patterns in (entry.partition(" "),)
@@ -339,11 +339,10 @@ def _of_part(
 ) -> tuple[State, ...]:
     """Return the states of a part of a clause; one without a subject is the user's."""
     rules = _rules(code)
-    rows = rules.introducing if introduces else rules.rows
     has_capitals = _has_capitals(clause)
     for ends in (True, False):
         part = _Part(rules, clause[slice(*span)], has_capitals=has_capitals, ends=ends)
-        if found := part.states(rows):
+        if found := part.states(introduces=introduces):
             return tuple(found)
         if not part.is_over:
             break
@@ -450,20 +449,23 @@ class _Part:
             words = pattern.sub(after, words)
         return words
 
-    def states(self, rows: Sequence[_StateRow]) -> list[State]:
+    def states(self, *, introduces: bool) -> list[State]:
         """Return its states, of the first row that fits; the subject may be elided."""
         timeless = " ".join(self.rules.times.sub(" ", self.bare).split())
         forms = dict.fromkeys((self.bare, self.marked, self.whole, timeless))
         for subject in ("", self.rules.speaker):
             for words in forms:
-                for row in rows:
-                    if found := self._by_row(row, words, subject):
+                told = f"{subject} {words}" if subject else words
+                for row in self.rules.rows.of(told):
+                    if row.needs == "name" and not introduces:
+                        continue
+                    if found := self._by_row(row, told, subject):
                         return found
         return []
 
     def _by_row(self, row: _StateRow, words: str, elided: str) -> list[State]:
         pattern = row.pattern if self.has_capitals else row.loose
-        match = pattern.fullmatch(f"{elided} {words}" if elided else words)
+        match = pattern.fullmatch(words)
         if match is None:
             return []
         parts = match.groupdict()
@@ -790,7 +792,7 @@ def _state_asked_for(question: str) -> State | None:
             has_capitals=_has_capitals(question),
         )
         words = rules.asking.sub("", asked.bare)
-        for name, pattern, is_past in rules.asks:
+        for name, pattern, is_past in rules.asks.of(words):
             if not (match := pattern.fullmatch(words)):
                 continue
             parts = match.groupdict()
