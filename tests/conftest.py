@@ -16,6 +16,7 @@ import pytest
 from engram import config
 from engram.memory import VaultMemory
 from tests import semantic
+from tests.fakes.world import World
 from tests.postgres import UnavailableServerError, server
 from tests.size import FULL, PART
 
@@ -139,8 +140,8 @@ def settings(tmp_path):
     loaded = config.load(
         vault, {"ENGRAM_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     )
-    quiet = replace(loaded.policy, files=replace(loaded.policy.files, quiet_seconds=0))
-    return replace(loaded, policy=quiet)
+    files = replace(loaded.policy.files, quiet_seconds=0, settle_most_seconds=0.05)
+    return replace(loaded, policy=replace(loaded.policy, files=files))
 
 
 @pytest.fixture
@@ -169,6 +170,14 @@ def opened(settings, clock):
 @pytest.fixture
 def memory(opened):
     return opened()
+
+
+@pytest.fixture
+def world(tmp_path):
+    """A vault, the command line and at most one daemon, which does not outlive it."""
+    made = World(tmp_path)
+    yield made
+    made.end()
 
 
 def pytest_addoption(parser):

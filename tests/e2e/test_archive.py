@@ -76,25 +76,22 @@ def archive(path, *names):
             tar.addfile(row, io.BytesIO(b"x"))
 
 
-@pytest.mark.parametrize("name", ["../out.md", "/tmp/attach.md", "a/../../out.md"])
-def test_no_name_leads_out_of_the_folder(world, tmp_path, name):
-    archive(tmp_path / "bad.tar", "engram.toml", name)
-    target = tmp_path / "in" / "copy"
-    target.parent.mkdir()
-    world.engram("init", str(target), "--from", str(tmp_path / "bad.tar"), code=77)
-    assert content(tmp_path / "in") == {}
-    assert not (tmp_path / "out.md").exists()
-
-
-@pytest.mark.parametrize("name", ["../out.md", "x/y.md"])
-def test_a_bad_name_is_told_before_anything_is_written(tmp_path, name):
-    """Also by a dry run, and where it is a name below that of a file."""
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("../out.md", ForbiddenError),
+        ("/tmp/attach.md", ForbiddenError),
+        ("a/../../out.md", ForbiddenError),
+        ("x/y.md", BadRequestError),
+    ],
+)
+def test_a_bad_name_is_told_before_anything_is_written(tmp_path, name, fault):
+    """Also by a dry run: one that leads out of the folder, or below a file."""
     archive(tmp_path / "bad.tar", "engram.toml", "a.md", "x", name)
-    fault = ForbiddenError if name.startswith(".") else BadRequestError
     for dry_run in (True, False):
         with pytest.raises(fault):
             unpack(tmp_path / "bad.tar", tmp_path / "copy", dry_run=dry_run)
-    assert not (tmp_path / "copy").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.tar"]
 
 
 def test_a_restore_that_was_cut_short_is_no_vault_and_goes_on(world, tmp_path):

@@ -59,9 +59,7 @@ def source(tmp_path_factory):
 def world(tmp_path, source):
     made = World(tmp_path, source)
     yield made
-    if made.process:
-        made.process.kill()
-        made.process.wait()
+    made.end()
 
 
 @pytest.fixture
@@ -77,17 +75,6 @@ def repository(world):
 def commit_rest(repository):
     repository("add", "--all")
     repository("commit", "--quiet", "--allow-empty", "-m", "the rest")
-
-
-def settled(world, repository):
-    """The daemon restarted, so that all that it keeps in mind is written, and a
-    person's commit of the rest.
-    """
-    world.stop()
-    commit_rest(repository)
-    world.start()
-    time.sleep(1)
-    assert repository.status() == []
 
 
 def quiet(world, repository):
@@ -150,15 +137,6 @@ def test_the_first_commit_with_no_memory_at_all_and_back(world, repository):
     quiet(world, repository)
     assert everything(world) == before
     assert "Anna prefers oat milk." in found(world, "Anna oat milk")
-
-
-def test_a_branch_of_an_older_commit_and_back(world, repository):
-    before = everything(world)
-    repository("checkout", "--quiet", "-b", "side", "main~3")
-    quiet(world, repository)
-    repository("checkout", "--quiet", "main")
-    quiet(world, repository)
-    assert everything(world) == before
 
 
 def test_a_stash_of_notes_that_are_not_committed_and_back(world, repository):

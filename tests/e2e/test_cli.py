@@ -31,6 +31,7 @@ from engram.operations.table import OPERATIONS
 from engram.serve import cli, commands, observe
 from engram.serve.command_group import OTHER_NAMES, tree
 from engram.serve.output import fault_shown, shown
+from tests.fakes import warm
 from tests.fakes.answers import COUNTS, RECALLED, FakeAnswers, serving, settings_in
 
 ROOT = Path(__file__).parents[2]
@@ -62,11 +63,8 @@ def answers(running, place, monkeypatch):
 
 def engram(*argv, env=None, stdin=b""):
     """The command in a process of its own."""
-    command = [sys.executable, "-P", "-m", "engram", *map(str, argv)]
     whole = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
-    return subprocess.run(
-        command, env=whole, input=stdin, capture_output=True, check=False
-    )
+    return warm.run([*map(str, argv)], whole, Path.cwd(), stdin)
 
 
 # -- the short way ---------------------------------------------------------------------

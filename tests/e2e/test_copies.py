@@ -4,27 +4,16 @@ folder.
 
 from __future__ import annotations
 
-import json
 import shutil
-import signal
-import subprocess
 
 import pytest
 
 from engram.errors import ConflictError
 from engram.serve import socket_client
-from tests.fakes.world import World, until
+from tests.fakes import warm
+from tests.fakes.world import until
 
 SAID = "Anna switched to oat milk."
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = World(tmp_path)
-    yield made
-    if made.process:
-        made.process.kill()
-        made.process.wait()
 
 
 @pytest.fixture
@@ -71,8 +60,8 @@ def test_the_copy_is_named_by_status_doctor_and_the_daemons_log(world, copied):
     assert words in world.engram("doctor", "--vault", str(copy))
     log = world.vault.parent / "copy.log"
     with log.open("wb") as file:
-        command = world.command("daemon", "--foreground", "--vault", str(copy))
-        daemon = subprocess.Popen(command, env=world.env, stderr=file)
+        argv = ("daemon", "--foreground", "--vault", str(copy))
+        daemon = warm.launch(argv, world.env, world.vault.parent, file)
     try:
         until(lambda: world.run("status", "--vault", str(copy)).returncode == 0)
         assert words in world.engram("status", "--vault", str(copy))
@@ -113,16 +102,9 @@ def test_a_vault_moved_under_its_daemon_is_not_touched_through_it(world):
 @pytest.mark.parametrize("way", ["daemon", "command"])
 def test_a_second_writer_on_a_folder_is_refused_whatever_home_it_has(world, way):
     world.start()
-    env = world.env | {"ENGRAM_HOME": str(world.home.parent / "another-home")}
+    world.env["ENGRAM_HOME"] = str(world.home.parent / "another-home")
     argv = ("daemon", "--foreground") if way == "daemon" else ("remember", SAID)
-    done = subprocess.run(
-        world.command(*argv),
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = world.run(*argv)
     assert done.returncode == 75, done.stdout + done.stderr
     assert f"process {world.process.pid} owns this vault" in done.stderr
     assert str(world.vault) in done.stderr
@@ -151,34 +133,3 @@ def test_a_copy_put_in_place_of_the_vault_under_the_daemon_gets_no_tombstones(
         "recall", "what does Ben play?", "--vault", str(old)
     )
     assert not (old / "state/tombstones.jsonl").exists()
-
-
-def test_acknowledged_turns_of_a_killed_daemon_stay_with_their_vault(world):
-    world.start()
-    world.call(
-        "observe", turns=[{"id": "1", "session": "s", "text": "The barn is red."}]
-    )
-    world.stop(signal.SIGKILL)
-    copy = world.vault.parent / "copy"
-    shutil.copytree(world.vault, copy)
-    world.engram("flush", "--vault", str(copy))
-    assert "barn" not in "".join(
-        path.read_text() for path in copy.glob("sessions/*/*.md")
-    )
-    world.engram("flush")
-    assert "barn" in world.said()
-
-
-def test_a_vault_moved_while_nothing_runs_takes_its_turns_along(world):
-    world.start()
-    world.call(
-        "observe", turns=[{"id": "1", "session": "s", "text": "The barn is red."}]
-    )
-    world.stop(signal.SIGKILL)
-    moved = world.vault.parent / "moved"
-    world.vault.rename(moved)
-    assert json.loads(world.engram("flush", "--vault", str(moved), "--json"))
-    assert "barn" in "".join(path.read_text() for path in moved.glob("sessions/*/*.md"))
-    assert [path.name for path in (world.home / "state").iterdir()] == [
-        world.journal.parent.name
-    ]

@@ -29,19 +29,10 @@ from engram.errors import (
 )
 from engram.vault import locks
 from tests.fakes.answers import ID, ask, free_port
-from tests.fakes.world import World, until
+from tests.fakes.world import until
 from tests.semantic import needs_model
 
 SAID = "We decided to move to Lisbon in May, and my sister Ana is coming along."
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = World(tmp_path)
-    yield made
-    if made.process:
-        made.process.kill()
-        made.process.wait()
 
 
 def turns(count, session="s", start=0):
@@ -560,79 +551,55 @@ def test_what_was_forgotten_through_http_stays_hidden_over_restarts_and_rebuilds
     assert "Quux" in told(world, "therapist Dr. Quux")
 
 
-@pytest.fixture
-def night(world):
-    """A daemon whose first night, over thousands of notes about the user, is running."""
-    trades = [
-        "brewing",
-        "carving",
-        "dyeing",
-        "forging",
-        "knitting",
-        "milling",
-        "potting",
-        "roofing",
-    ]
+def test_a_run_that_is_planned_is_named_given_up_and_made_when_no_other_work_waits(
+    world,
+):
+    """Over many notes about the user: SIGTERM ends it at once, and nothing of
+    it is in the vault; what a person asks for comes first.
+    """
+    trades = ["brewing", "carving", "dyeing", "forging", "knitting", "milling"]
     folder = world.vault / "facts" / "2026-01-01"
     folder.mkdir(parents=True)
-    for number in range(6000):
+    for number in range(1500):
         trade = trades[number % len(trades)]
         (folder / f"n{number}.md").write_text(
             f"The user wrote guide {number} on {trade} for the guild of town {number * 7}.\n"
         )
-    world.start()
-    world.call("observe", turns=turns(1))
-    until(lambda: world.call("status").get("run", {}).get("pass"), seconds=120)
-    return world
 
+    def begin(number):
+        world.start()
+        world.call("observe", turns=turns(number + 1, start=number))
+        until(lambda: world.call("status").get("run", {}).get("pass"), seconds=120)
 
-def test_the_status_names_the_run_that_is_planned_and_its_start(night):
-    run = night.call("status")["run"]
+    begin(0)
+    run = world.call("status")["run"]
     assert run["cadence"] == "nightly"
     assert datetime.fromisoformat(run["since"]) <= datetime.now(UTC)
-
-
-def test_a_run_that_is_planned_gives_way_to_what_a_person_asks(night):
-    """And is due again: it is made once no other work waits."""
     begun = time.monotonic()
-    night.call("remember", text="The spare key is under the blue pot.")
+    assert world.stop() == 0
     assert time.monotonic() - begun < 3
-    assert "nightly" not in night.runs()
-    assert night.call("consolidate")["frozen"] == ""
-    assert "nightly" in night.runs()
+    assert world.runs() == ""
 
-
-def test_sigterm_ends_the_daemon_at_once_while_a_run_is_planned(night):
-    """Nothing of the run is in the vault, and the next daemon makes it."""
+    begin(1)
     begun = time.monotonic()
-    assert night.stop() == 0
+    world.call("remember", text="The spare key is under the blue pot.")
     assert time.monotonic() - begun < 3
-    assert night.runs() == ""
-    night.start()
-    night.call("observe", turns=turns(2, start=1))
-    until(lambda: "nightly" in night.runs(), seconds=120)
+    assert "nightly" not in world.runs()
+    assert world.call("consolidate")["frozen"] == ""
+    assert "nightly" in world.runs()
 
 
-@pytest.fixture
-def suspended(world):
-    """A daemon that was stopped with SIGSTOP; it goes on at the end."""
+def test_a_command_beside_a_suspended_daemon_says_so_soon(world):
+    """Which process it is, of which vault, and what to do."""
     world.start()
     world.process.send_signal(signal.SIGSTOP)
-    yield world
-    world.process.send_signal(signal.SIGCONT)
-
-
-@pytest.mark.parametrize(
-    "command", [("recall", "tea"), ("status",), ("remember", "I like tea."), ("flush",)]
-)
-def test_a_command_beside_a_suspended_daemon_says_so_soon(suspended, command):
-    """Which process it is, of which vault, and what to do."""
-    begun = time.monotonic()
-    said = suspended.engram(*command, code=UnavailableError.exit_code)
-    assert time.monotonic() - begun < 10
-    for words in (
-        "the daemon runs but does not answer",
-        f"process {suspended.process.pid}, {suspended.socket}",
-        f"kill -CONT {suspended.process.pid}",
-    ):
-        assert words in said
+    for command in ("recall", "tea"), ("status",), ("remember", "I like tea."):
+        begun = time.monotonic()
+        said = world.engram(*command, code=UnavailableError.exit_code)
+        assert time.monotonic() - begun < 10
+        for words in (
+            "the daemon runs but does not answer",
+            f"process {world.process.pid}, {world.socket}",
+            f"kill -CONT {world.process.pid}",
+        ):
+            assert words in said

@@ -6,23 +6,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from engram.testing import Simulation
 from tests.fakes.foreign import foreign
-from tests.fakes.world import World, until
+from tests.fakes.world import until
 
 MANY = 1_000
 NOTES = ("facts", "archive", "entities", "review", ".trash")
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = World(tmp_path)
-    yield made
-    if made.process:
-        made.process.kill()
-        made.process.wait()
 
 
 def notes_in(vault):

@@ -53,13 +53,9 @@ ODD = (
 
 
 @pytest.fixture
-def world(tmp_path):
-    made = World(tmp_path)
-    made.env["ENGRAM_PORT"] = str(free_port())
-    yield made
-    if made.process:
-        made.process.kill()
-        made.process.wait()
+def world(world):
+    world.env["ENGRAM_PORT"] = str(free_port())
+    return world
 
 
 def hits(world, query, **wishes):
@@ -331,5 +327,4 @@ def test_a_vault_may_stand_in_a_folder_of_any_name(tmp_path):
         assert world.call("doctor")["healthy"]
         assert "ready: yes" in world.engram("status")
     finally:
-        world.process.kill()
-        world.process.wait()
+        world.end()

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from engram.serve import auth
 from tests.fakes.answers import ID, ask, free_port
-from tests.fakes.world import World
 
 LABELS = {"chat": "user", "import": "import (user)", "tool": "tool"}
 TURN = {
@@ -17,15 +14,6 @@ TURN = {
     "origin": "chat",
     "text": "Remember that the heron of {} nests at the mill.",
 }
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = World(tmp_path)
-    yield made
-    if made.process:
-        made.process.kill()
-        made.process.wait()
 
 
 # row: X27

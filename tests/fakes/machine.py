@@ -30,12 +30,8 @@ class Machine:
         assert light == str(found.socket), (
             "the short way and the configuration name one socket"
         )
-        return replace(
-            found,
-            policy=replace(
-                found.policy, files=replace(found.policy.files, quiet_seconds=0)
-            ),
-        )
+        files = replace(found.policy.files, quiet_seconds=0, settle_most_seconds=0.05)
+        return replace(found, policy=replace(found.policy, files=files))
 
     def open(self, vault=None):
         memory = VaultMemory(self.settings(vault))

@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from engram.serve import socket_client
+from tests.fakes import warm
 from tests.fakes.answers import ID, free_port
 
 ROOT = Path(__file__).parents[2]
@@ -31,8 +31,7 @@ def new_vault():
     folder = Path(tempfile.mkdtemp(prefix="engram-new-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-P", "-m", "engram", "init", str(folder / "vault")]
-    subprocess.run(command, env=env, cwd=folder, capture_output=True, check=True)
+    warm.run(["init", str(folder / "vault")], env, folder)
     return folder / "vault"
 
 
@@ -75,18 +74,13 @@ class World:
         self.env["ENGRAM_PORT"] = str(self.port)
 
     def command(self, *argv):
+        """What starts a fresh interpreter with the command."""
         return [sys.executable, "-P", "-m", "engram", *argv]
 
     def run(self, *argv, stdin=""):
-        return subprocess.run(
-            self.command(*argv),
-            env=self.env,
-            cwd=self.vault.parent,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = warm.run(argv, self.env, self.vault.parent, stdin.encode())
+        done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+        return done
 
     def engram(self, *argv, code=0, stdin=""):
         done = self.run(*argv, stdin=stdin)
@@ -99,10 +93,8 @@ class World:
     def launch(self):
         """Another daemon process, not waited for."""
         with self.log.open("ab") as log:
-            command = self.command("daemon", "--foreground")
-            return subprocess.Popen(
-                command, env=self.env, cwd=self.vault.parent, stderr=log
-            )
+            argv = ("daemon", "--foreground")
+            return warm.launch(argv, self.env, self.vault.parent, log)
 
     def start(self):
         self.process = self.launch()
@@ -120,6 +112,11 @@ class World:
         code = self.process.wait(timeout=60)
         self.process = None
         return code
+
+    def end(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
 
     def call(self, name, **params):
         return socket_client.call(self.socket, name, params, timeout=PATIENCE)
@@ -145,8 +142,7 @@ def knowing_carla(world):
     world.call("remember", text="Carla is allergic to peanuts.")
     world.call("context", query="Who is Carla?")  # the first one warms the daemon up
     yield world
-    world.process.kill()
-    world.process.wait()
+    world.end()
 
 
 def until(condition, seconds=PATIENCE):

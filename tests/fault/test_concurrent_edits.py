@@ -18,7 +18,7 @@ from ledger import turns_filed
 
 from engram.errors import EngramError
 from engram.vault import disk
-from tests.fakes.world import World, until
+from tests.fakes.world import until
 
 SECONDS = 6 if FULL else 2
 PROGRAM = """
@@ -46,13 +46,9 @@ print(lines)
 
 
 @pytest.fixture
-def world(tmp_path):
-    made = World(tmp_path)
-    made.start()
-    yield made
-    if made.process:
-        made.process.kill()
-        made.process.wait()
+def world(world):
+    world.start()
+    return world
 
 
 def editor(path, kind, mark):

@@ -13,12 +13,11 @@ import time
 from collections import Counter
 from contextlib import suppress
 
-import pytest
 from harness import FULL
 from ledger import facts_of, places_of
 
 from engram.errors import LockedError, UnavailableError
-from tests.fakes.world import World, until
+from tests.fakes.world import until
 
 KILLS = 50 if FULL else 4
 RACES = 5 if FULL else 1
@@ -27,15 +26,6 @@ ROUND = 15
 """So many calls are answered on average before the daemon is killed, however slow the
 machine is.
 """
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = World(tmp_path)
-    yield made
-    if made.process:
-        made.process.kill()
-        made.process.wait()
 
 
 class Client(threading.Thread):

@@ -12,7 +12,7 @@ from harness import FULL
 from ledger import turns_filed
 
 from tests.fakes.answers import ask
-from tests.fakes.world import World, until
+from tests.fakes.world import until
 
 CLIENTS = 8
 TURNS = 10_000 if FULL else 1_500
@@ -21,14 +21,10 @@ HEAD = "POST /v1/turns HTTP/1.1\nHost: engram\nConnection: close\nContent-Type: 
 
 
 @pytest.fixture
-def world(tmp_path):
-    made = World(tmp_path)
-    made.configure(f"[buffer]\nqueue = {QUEUE}\n")
-    made.start()
-    yield made
-    if made.process:
-        made.process.kill()
-        made.process.wait()
+def world(world):
+    world.configure(f"[buffer]\nqueue = {QUEUE}\n")
+    world.start()
+    return world
 
 
 def flood(world, client, taken, refused, wrong):

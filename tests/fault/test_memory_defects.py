@@ -5,10 +5,12 @@ by one of them.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from batteries import fail_everywhere, kill_everywhere
-from harness import Bench, BrokenPromiseError
+from harness import FULL, Bench, BrokenPromiseError
+from ladders import JudgeWork, LadderWork
 from lives import ERRORS, HEALED, KILLS, any_cache, heal_everywhere, holds_nothing_up
 from works import DeedsWork, IngestWork, ReindexWork
 
@@ -16,9 +18,14 @@ from engram.errors import EngramError
 from engram.index.search import Index
 from engram.ingest.intake import Intake
 from engram.operations.file_sync import FileSync
+from engram.operations.review import ReviewQueue
+from engram.pipeline.apply import PlanWriter
+from engram.pipeline.boxes import BoxWriter
+from engram.pipeline.entities import EntityWriter
 from engram.pipeline.forgetting import Forgetting
 from engram.pipeline.process import TurnPipeline
 from engram.pipeline.write import NoteWriter
+from engram.vault import edges
 from engram.vault.journal import Journal
 from engram.vault.store import ACTIONS, Vault
 
@@ -91,48 +98,91 @@ def swallow(_self, work, *values):
         work(*values)
 
 
-def found(arena, work, battery, *more):
-    """Whether the battery breaks a promise of the scenario."""
+def notes_first(self, plan):
+    """The new facts, then what happens to those that are known."""
+    self.note_writer.write(plan.notes, [])
+    self._write_tombstones(plan)
+    self._write_changes(plan, [], plan.updates)
+
+
+def asked_as_heard(self, plan):
+    """What somebody asks for is written like a batch, which is filed again."""
+    self.write(plan)
+
+
+def question_first(self, case, decision, now, honest=ReviewQueue._decide_conflict):
+    """The note that asked goes, then what it asked about is changed."""
+    trash = self._changes.trash(case.path, case.sha, now, "decided")
+    self.note_writer.write([trash], [])
+    honest(self, case, decision, now)
+
+
+def settled_first(self, now):
+    """The state forgets that a box wants its note, then the note is written."""
+    unwritten = self._unwritten()
+    if unwritten:
+        self._mark_written(unwritten)
+        self.save()
+    for row in unwritten:
+        self._write(row, now)
+
+
+def edges_first(self, lines, named, honest=EntityWriter._note_changes):
+    """A relation counts as shown before its note shows it."""
+    wishes = honest(self, lines, named)
+    self.edges.append([replace(line, unlisted=False) for line in lines.values()])
+    return wishes
+
+
+def run_together(lines, honest=edges._raw):
+    """Lines without an end."""
+    return honest(lines).replace(b"\n", b"")
+
+
+KILLED, HEALS = (kill_everywhere, KILLS), (heal_everywhere, HEALED)
+DEFECTS = [
+    (IngestWork(), KILLED, TurnPipeline, "file", settle_first),
+    (IngestWork(), KILLED, Intake, "_commit", acknowledge_unstored),
+    (IngestWork(), KILLED, NoteWriter, "file_turns", no_session_file),
+    (DeedsWork(), KILLED, Vault, "add_tombstones", nothing),
+    (JudgeWork(), KILLED, PlanWriter, "write", notes_first),
+    (LadderWork(), KILLED, BoxWriter, "_file", settled_first),
+    (JudgeWork(), KILLED, edges, "_raw", run_together),
+    (IngestWork(), HEALS, TurnPipeline, "postpone", nothing),
+    (ReindexWork(), HEALS, Index, "save", forgets_waiting),
+    (IngestWork(), (any_cache,), Index, "_load_snapshot", believes_any_mark),
+    (IngestWork(), (fail_everywhere, ERRORS), Journal, "_without_lock", swallow),
+]
+"""The life, the battery, and what is replaced by what."""
+if FULL:  # those that are found late
+    DEFECTS += [
+        (LadderWork(), KILLED, PlanWriter, "write_unrepeatable", asked_as_heard),
+        (LadderWork(), KILLED, ReviewQueue, "_decide_conflict", question_first),
+        (LadderWork(), KILLED, EntityWriter, "_note_changes", edges_first),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("work", "battery", "owner", "name", "defect"),
+    DEFECTS,
+    ids=[f"{defect[3]}-{defect[4].__name__}" for defect in DEFECTS],
+)
+def test_a_defect_breaks_a_promise(
+    arena, monkeypatch, work, battery, owner, name, defect
+):
+    monkeypatch.setattr(owner, name, defect)
+    play, *size = battery
     with pytest.raises(BrokenPromiseError):
-        battery(Bench.prepare(work, arena), *more)
-
-
-def test_settling_the_journal_before_the_facts_is_found_by_a_kill(arena, monkeypatch):
-    """The turns stand in their file, but what they say was never distilled."""
-    monkeypatch.setattr(TurnPipeline, "file", settle_first)
-    found(arena, IngestWork(), kill_everywhere, KILLS)
-
-
-def test_an_acknowledgement_without_the_journal_is_found_by_a_kill(arena, monkeypatch):
-    """The caller is told before anything is written."""
-    monkeypatch.setattr(Intake, "_commit", acknowledge_unstored)
-    found(arena, IngestWork(), kill_everywhere, KILLS)
-
-
-def test_facts_without_a_session_file_are_found_undisturbed(arena, monkeypatch):
-    """The evidence of a fact does not stand."""
-    monkeypatch.setattr(NoteWriter, "file_turns", no_session_file)
-    found(arena, IngestWork(), kill_everywhere, KILLS)
+        play(Bench.prepare(work, arena), *size)
 
 
 def test_a_tombstone_after_the_acknowledgement_is_found_by_a_kill(arena, monkeypatch):
-    """A deleted statement could come back after a crash."""
+    """A deleted statement could come back after a crash; few calls lie between the two."""
     monkeypatch.setattr(Forgetting, "record_deletions", record_later)
     monkeypatch.setattr(FileSync, "rescan", rescan_then_record)
-    # few calls lie between the two
-    found(arena, DeedsWork(caches=("kept",)), kill_everywhere, 2 * KILLS)
-
-
-def test_a_lost_tombstone_is_found_undisturbed(arena, monkeypatch):
-    """What was forgotten and said again stands among the active facts."""
-    monkeypatch.setattr(Vault, "add_tombstones", nothing)
-    found(arena, DeedsWork(), kill_everywhere, KILLS)
-
-
-def test_a_batch_handed_out_and_dropped_is_found_by_healing(arena, monkeypatch):
-    """When the session file cannot be written, nobody holds the batch any more."""
-    monkeypatch.setattr(TurnPipeline, "postpone", nothing)
-    found(arena, IngestWork(), heal_everywhere, HEALED)
+    bench = Bench.prepare(DeedsWork(caches=("kept",)), arena)
+    with pytest.raises(BrokenPromiseError):
+        kill_everywhere(bench, 2 * KILLS)
 
 
 def test_a_log_that_holds_up_filing_is_found_by_a_log_that_cannot_be_written(
@@ -143,21 +193,3 @@ def test_a_log_that_holds_up_filing_is_found_by_a_log_that_cannot_be_written(
     IngestWork().setup(arena)
     with pytest.raises(AssertionError, match="held up"):
         holds_nothing_up(arena, ACTIONS)
-
-
-def test_waiting_turns_lost_with_a_snapshot_are_found_by_healing(arena, monkeypatch):
-    """Recall does not find what the journal holds."""
-    monkeypatch.setattr(Index, "save", forgets_waiting)
-    found(arena, ReindexWork(), heal_everywhere, HEALED)
-
-
-def test_a_snapshot_believed_at_any_mark_is_found_by_older_caches(arena, monkeypatch):
-    """Turns are missing from recall while every note is there."""
-    monkeypatch.setattr(Index, "_load_snapshot", believes_any_mark)
-    found(arena, IngestWork(), any_cache)
-
-
-def test_an_errno_taken_for_success_is_found(arena, monkeypatch):
-    """The journal says that it stored what the disk refused."""
-    monkeypatch.setattr(Journal, "_without_lock", swallow)
-    found(arena, IngestWork(), fail_everywhere, ERRORS)

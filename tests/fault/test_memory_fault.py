@@ -43,11 +43,11 @@ from works import BacklogWork, DeedsWork, IngestWork, ParkWork, ReindexWork
 from engram.errors import EngramError
 from engram.vault.store import ACTIONS, HASHES
 
-FORKS = 12 if FULL else 2
-TEARS = 32 if FULL else 5
-PAIRS = 30 if FULL else 2
-CUTS = 90 if FULL else 6
-SHARE = 1 if FULL else 14
+FORKS = 12 if FULL else 1
+TEARS = 32 if FULL else 3
+PAIRS = 30 if FULL else 1
+CUTS = 90 if FULL else 4
+SHARE = 1 if FULL else 20
 """Of the other points of a full run, one in so many."""
 
 WORKS = [

@@ -10,7 +10,7 @@ import shutil
 import pytest
 from harness import FULL
 
-from tests.fakes.world import World, until
+from tests.fakes.world import until
 
 QUERIES = 200 if FULL else 40
 TOWNS = (
@@ -39,8 +39,7 @@ WHEN = "2026-12-01T12:00:00"
 
 
 @pytest.fixture
-def world(tmp_path):
-    made = World(tmp_path)
+def world(world):
     talk = [
         {
             "id": str(number),
@@ -52,16 +51,13 @@ def world(tmp_path):
         for number in range(QUERIES)
         for verb in [("love", "decided to buy", "saw")[number % 3]]
     ]
-    made.engram("observe", stdin="\n".join(map(json.dumps, talk)))
-    (made.vault / "notes").mkdir(exist_ok=True)
+    world.engram("observe", stdin="\n".join(map(json.dumps, talk)))
+    (world.vault / "notes").mkdir(exist_ok=True)
     for town in TOWNS:
-        (made.vault / "notes" / f"{town}.md").write_text(
+        (world.vault / "notes" / f"{town}.md").write_text(
             f"# {town}\n\nThe station of {town} has a garden.\n"
         )
-    yield made
-    if made.process:
-        made.process.kill()
-        made.process.wait()
+    return world
 
 
 def answers(world):

@@ -3,8 +3,6 @@ is linear.
 """
 
 import random
-import statistics
-from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -12,6 +10,7 @@ from hypothesis import strategies as st
 
 from engram.core.language.echo import masked, shingles, unfenced
 from engram.core.policy import EchoPolicy
+from tests.cpu import assert_linear
 from tests.size import examples
 
 POLICY = EchoPolicy()
@@ -114,16 +113,6 @@ def test_masking_twice_is_masking_once(text):
     assert unfenced(unfenced(text)) == unfenced(text)
 
 
-def seconds(work, text):
-    """Processor time, which other programs on the machine do not lengthen."""
-    times = []
-    for _ in range(3):
-        start = thread_time()
-        work(text)
-        times.append(thread_time() - start)
-    return statistics.median(times)
-
-
 @pytest.mark.parametrize(
     "pump",
     [
@@ -142,17 +131,7 @@ def seconds(work, text):
 )
 @pytest.mark.parametrize("work", [unfenced, lambda text: masked(text, KNOWN, POLICY)])
 def test_time_is_linear_in_the_text(pump, work):
-    """Twice the text takes at most two and a half times the time, on text made to be
-    slow.
-    """
-    repeats = 8192 // len(pump)
-    ratios = []
-    for _ in range(4):
-        once, twice = seconds(work, pump * repeats), seconds(work, pump * repeats * 2)
-        ratios.append(twice / max(once, 1e-4))
-        if ratios[-1] <= 2.5:
-            break
-    assert min(ratios) <= 2.5, ratios
+    assert_linear(work, pump, 8192)
 
 
 KNOWN = shingles("a a a a a a. 茶茶茶茶茶茶茶茶茶茶茶茶", POLICY)

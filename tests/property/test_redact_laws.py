@@ -1,13 +1,13 @@
 """Laws of redaction: once is enough, and time is linear."""
 
 import statistics
-from time import thread_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.language.secrets import redact
+from tests.cpu import assert_linear, seconds
 from tests.size import examples
 
 SCRAPS = """
@@ -44,30 +44,10 @@ def test_redacting_twice_is_redacting_once(text, mode):
     assert redact(once.text, mode).found == {}
 
 
-def seconds(text):
-    """Processor time, which other programs on the machine do not lengthen."""
-    times = []
-    for _ in range(5):
-        start = thread_time()
-        redact(text)
-        times.append(thread_time() - start)
-    return statistics.median(times)
-
-
 # row: X11
 @pytest.mark.parametrize("pump", PUMPS)
 def test_time_is_linear_in_the_text(pump):
-    """Twice the text takes at most two and a half times the time, on text made to be
-    slow.
-    """
-    repeats = 16384 // len(pump)
-    ratios = []
-    for _ in range(4):
-        once, twice = seconds(pump * repeats), seconds(pump * repeats * 2)
-        ratios.append(twice / max(once, 1e-4))
-        if ratios[-1] <= 2.5:
-            break
-    assert min(ratios) <= 2.5, ratios
+    assert_linear(redact, pump, 16384)
 
 
 # row: X11
@@ -79,4 +59,4 @@ def test_an_everyday_turn_takes_less_than_a_millisecond():
     )
     redact(talk)
     assert len(talk) >= 2048
-    assert statistics.median(seconds(talk) for _ in range(5)) < 0.001
+    assert statistics.median(seconds(redact, talk) for _ in range(5)) < 0.001

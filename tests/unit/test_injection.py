@@ -4,13 +4,11 @@ are left alone.
 
 from __future__ import annotations
 
-import statistics
-from time import thread_time
-
 import pytest
 
 from engram.core.language import languages
 from engram.core.language.injection import HIDDEN, MARKS, instruction
+from tests.cpu import assert_linear
 from tests.fakes.attacks import ATTACKS, HARMLESS
 
 PLANTED = [text for texts in ATTACKS.values() for text in texts]
@@ -87,30 +85,10 @@ def test_the_reason_says_what_it_reads_like():
     assert all(len(languages.texts("injection", why)) == 10 for why in reasons)
 
 
-def seconds(text):
-    """Processor time, which other programs on the machine do not lengthen."""
-    times = []
-    for _ in range(3):
-        start = thread_time()
-        instruction(text)
-        times.append(thread_time() - start)
-    return statistics.median(times)
-
-
 PUMPS = 'a |x|ignore |you must |when asked |<|</|[|"name": "a", |://a:|![|a.|. |必ず|不要|é|́|i g |a1|don\'t tell |send '
 
 
 # row: X27
 @pytest.mark.parametrize("pump", PUMPS.split("|"))
 def test_time_is_linear_in_the_text(pump):
-    """Twice the text takes at most two and a half times the time, on text made to be
-    slow.
-    """
-    repeats = 8192 // len(pump)
-    ratios = []
-    for _ in range(4):
-        once, twice = seconds(pump * repeats), seconds(pump * repeats * 2)
-        ratios.append(twice / max(once, 1e-4))
-        if ratios[-1] <= 2.5:
-            break
-    assert min(ratios) <= 2.5, ratios
+    assert_linear(instruction, pump, 8192)

@@ -300,19 +300,6 @@ def test_a_retention_limit_of_one_leaves_retention_out():
     )
 
 
-# row: C27
-def test_decay_alone_archives_nothing():
-    """Decay is one less retention, so the seed's .85 is the retention of .15, and one
-    of several conditions.
-    """
-    assert (
-        archive_reason(
-            replace(OLD, importance=0.5), UNUSED, replace(FADED, decay=1.0), NOW, POLICY
-        )
-        is None
-    )
-
-
 # row: B8
 def test_what_nobody_remembers_is_archived_at_any_age():
     """Salience below .01; neither a pinned nor a protected memory."""
@@ -453,15 +440,6 @@ def test_a_speculation_that_nobody_confirmed_goes_to_the_trash_after_thirty_days
     assert trash_reason(replace(guess, **changes), Usage(**usage), NOW, POLICY) == why
 
 
-# row: C17
-def test_a_speculation_that_ends_early_is_only_archived():
-    """The rule that lets go asks for its thirty days."""
-    guess = replace(
-        FACT, kind="episode", confidence=0.3, created=NOW - 2 * DAY, expires=NOW
-    )
-    assert departure(guess, UNUSED, FRESH, NOW, POLICY) == ("archive", "expired")
-
-
 # row: A24
 # row: C17
 # row: C18
@@ -537,35 +515,6 @@ def test_a_recall_brings_back_what_was_put_away(changes, usage, vitals, why):
     usage = Usage(**{"access": 1, "last_access": NOW, "salience": 0.07} | usage)
     vitals = replace(FRESH, **{"salience": 0.07} | vitals)
     assert revival_reason(replace(fact, **changes), usage, vitals, NOW, POLICY) == why
-
-
-# row: B3
-def test_what_was_long_away_comes_back_with_new_life():
-    """Seven months old it is worth nothing; recalled it begins anew, and is not given
-    up the next night.
-    """
-    away = replace(
-        OLD,
-        created=NOW - 200 * DAY,
-        status="archived",
-        end_reason="old, unimportant, unused, faded",
-    )
-    usage = decay.after_recall(away, UNUSED, NOW, 1.0, POLICY)
-    assert (
-        revival_reason(
-            away, usage, decay.vitals(away, usage, NOW, 1.0, POLICY), NOW, POLICY
-        )
-        == "recalled again"
-    )
-
-
-# row: C27
-def test_a_protected_memory_may_go_stale():
-    """It is kept, not believed."""
-    assert stage(replace(OLD, category="decision"), UNUSED, FADED, POLICY) == (
-        "stale",
-        "decay 0.65 or more",
-    )
 
 
 # -- layers and tiers ------------------------------------------------------------------
@@ -718,20 +667,6 @@ def test_a_tier_changes_only_beyond_the_far_limit(tier, worth, changes, expected
     assert tier_move(fact, UNUSED, tier, (worth,) * 5, NOW, POLICY) == expected
 
 
-# row: C29
-def test_the_age_that_a_tier_asks_for_counts_from_the_last_word():
-    """Said again or edited lately it stays hot."""
-    fact = replace(FACT, created=NOW - 100 * DAY)
-    assert (
-        tier_move(fact, Usage(evidence_at=NOW - 13 * DAY), "hot", (0,) * 5, NOW, POLICY)
-        is None
-    )
-    assert (
-        tier_move(fact, Usage(evidence_at=NOW - 14 * DAY), "hot", (0,) * 5, NOW, POLICY)
-        is not None
-    )
-
-
 # row: D12
 @pytest.mark.parametrize(
     ("retention", "bits"),
@@ -841,39 +776,6 @@ def test_an_episode_nobody_asks_for_has_a_year_like_this(changes, expected):
         POLICY,
     )
     assert [((one.at - NOW) / DAY, one.what, one.why) for one in coming] == expected
-
-
-# row: X10
-def test_a_forecast_is_silent_about_what_is_already_so_or_cannot_be():
-    """What is stale does not become it; what is due is due today; a pinned one has no
-    future.
-    """
-    tired = replace(OLD, importance=0.9)
-    (away,) = forecast(
-        tired, UNUSED, lambda _: FADED, NOW, 30, limits(archive_salience=0.5)
-    )
-    assert away == Forecast(NOW, "archive", "a moment, salience below 0.5")
-    assert forecast(tired, UNUSED, lambda _: FADED, NOW, 30, POLICY) == ()
-    assert (
-        forecast(
-            replace(tired, pinned=True, expires=NOW), UNUSED, fading(1), NOW, 30, POLICY
-        )
-        == ()
-    )
-    assert (
-        forecast(replace(tired, status="archived"), UNUSED, fading(1), NOW, 30, POLICY)
-        == ()
-    )
-
-
-# row: X10
-def test_a_forecast_tells_what_expires():
-    """On the first day that lies behind the end, whatever the vitals."""
-    ending = replace(FACT, expires=NOW + 5 * DAY + SECOND)
-    assert forecast(ending, UNUSED, lambda _: FRESH, NOW, 30, POLICY) == (
-        Forecast(NOW + 6 * DAY, "archive", "expired"),
-    )
-    assert forecast(ending, UNUSED, lambda _: FRESH, NOW, 5, POLICY) == ()
 
 
 def readings(*pairs):
