@@ -68,18 +68,6 @@ def used(access, gradient=1.0, salience=0.5, **more):
     )
 
 
-def by_salience(fact, usage, now):
-    """The vitals as seed B has them, where confidence does not fade."""
-    return replace(vitals(fact, usage, now, 1.0, POLICY), confidence=fact.confidence)
-
-
-def first_day(below, value_on):
-    """The first whole day after `THEN` on which the value is below the limit."""
-    return next(
-        (day for day in range(2000) if value_on(THEN + day * DAY) < below), None
-    )
-
-
 # -- seed A: confidence ----------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.errors import BadRequestError, ConflictError, NotFoundError
+from engram.errors import BadRequestError, NotFoundError
 from engram.vault import syscalls
 from tests.unit.test_passes_entities import entity
 
@@ -84,15 +84,6 @@ def test_what_is_due_is_done_and_not_done_again(keeping, clock):
     assert maintenance_loop.tend() == []
 
 
-# row: X6
-def test_what_is_due_outlives_the_process(opened, clock):
-    opened().maintenance_loop.tend()
-    again = opened()
-    assert again.maintenance_loop.tend() == []
-    clock.advance(days=1)
-    assert [report.name for report in opened().maintenance_loop.tend()] == ["nightly"]
-
-
 def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
     """What is due stays due."""
     keeping.fact("Anna saw a red car.", days=100, **FADING)
@@ -157,17 +148,6 @@ def test_a_pin_that_goes_takes_nothing_of_the_time_before_with_it(keeping, clock
     assert worth["salience"] == 1.0
     clock.advance(days=1)
     assert 0.9 < keeping.memory.call("show", {"id": name})["worth"]["salience"] < 1.0
-
-
-def test_a_run_that_was_undone_is_undone_once(keeping):
-    keeping.fact("Anna saw a red car.", days=100, **FADING)
-    run = keeping.memory.call("consolidate", {})["run"]
-    keeping.memory.call("undo", {"id": run})
-    try:
-        again = keeping.memory.call("undo", {"id": run})
-    except ConflictError:
-        return
-    assert again["actions"] == ()
 
 
 # row: B13

@@ -611,29 +611,6 @@ def test_a_folder_that_leads_out_of_the_vault_is_not_used(keeping, tmp_path):
 # -- looking ahead ---------------------------------------------------------------------
 
 
-# row: X10
-def test_the_forecast_tells_what_a_night_will_do(keeping, clock):
-    """The day, what, and why; on that day the run does just that, and the day before it
-    does not.
-    """
-    name = keeping.fact("Anna saw a red car.", days=70, **FADING)
-    pinned = keeping.fact("Anna saw a blue car.", days=70, pinned=True, **FADING)
-    told = [row for row in keeping.order.forecast(60) if row["what"] == "archive"]
-    assert [(row["id"], row["why"]) for row in told] == [
-        (name, "a moment, old, unimportant, unused, faded")
-    ]
-    day = datetime.fromisoformat(told[0]["at"])
-    clock.now = day - timedelta(days=1)
-    keeping.run()
-    assert keeping.seen(name).status == "active"
-    clock.now = day
-    keeping.run()
-    assert (keeping.seen(name).status, keeping.seen(pinned).status) == (
-        "archived",
-        "active",
-    )
-
-
 # row: B16
 # row: X10
 def test_the_forecast_of_what_a_person_wrote_is_what_runs_do(keeping, clock):

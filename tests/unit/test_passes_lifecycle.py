@@ -13,7 +13,7 @@ import pytest
 
 from engram.core import graph
 from engram.core.policy import Policy
-from engram.core.records import Edge, Edit, Fact, Move, Usage
+from engram.core.records import Edge, Edit, Fact, Usage
 from engram.maintenance.passes import lifecycle
 from engram.maintenance.passes.view import (
     EdgeUpdate,
@@ -55,18 +55,6 @@ def files(**held):
     return Files()
 
 
-# row: C24
-def test_the_stage_of_a_memory_follows_its_use():
-    """Nothing of it is written anywhere."""
-    new, used = (
-        MemoryState(replace(FADED, id=name, created=NOW, path=f"{name}.md"))
-        for name in "AB"
-    )
-    used = replace(used, usage=Usage(access=1, last_access=NOW))
-    view = view_of(new, used)
-    assert [view.stage(one, NOW) for one in (new, used)] == ["candidate", "active"]
-
-
 # row: X27
 def test_what_comes_from_outside_is_never_core():
     used = MemoryState(
@@ -78,46 +66,10 @@ def test_what_comes_from_outside_is_never_core():
 
 
 # row: D7
-def test_an_important_episode_that_is_often_recalled_becomes_semantic():
-    """And is then protected from the archive in the same run."""
-    fact = replace(FADED, importance=0.7)
-    view = view_of(MemoryState(fact, Usage(access=5, last_access=NOW - 150 * DAY)))
-    (step,) = lifecycle.promote(view, NOW)
-    assert step.keys == {"layer": "semantic"}
-    assert lifecycle.promote(after(view, step), NOW) == []
-    assert lifecycle.archive(after(view, step), NOW) == []
-
-
-# row: D7
 def test_a_working_memory_that_is_old_enough_says_nothing_of_its_layer_any_more():
     fact = replace(FADED, layer="working", created=NOW - timedelta(minutes=30))
     (step,) = lifecycle.promote(view_of(fact), NOW)
     assert step.keys == {"layer": None}
-
-
-# row: C16
-def test_a_settled_commitment_goes_to_the_trash_after_ninety_days():
-    """With every byte; one that is still open stays however old it is."""
-    settled = replace(FADED, category="commitment", tags=("fulfilled",), kind="note")
-    open_one = replace(settled, id="G", tags=(), path="facts/g.md")
-    (step,) = lifecycle.expire(view_of(settled, open_one), NOW)
-    assert (step.path, step.to, dict(step.keys)) == (
-        settled.path,
-        ".trash/2026-11-20/fact-anna-saw.md",
-        {},
-    )
-
-
-# row: C17
-@pytest.mark.parametrize(
-    ("usage", "folder"),
-    [(Usage(), ".trash"), (Usage(confirmations=1), "archive")],
-)
-def test_an_unconfirmed_speculation_goes_to_the_trash(usage, folder):
-    """Confirmed by another turn it only ends: its date is over."""
-    fact = replace(FADED, confidence=0.3, expires=NOW - 150 * DAY)
-    (step,) = lifecycle.expire(view_of(MemoryState(fact, usage)), NOW)
-    assert step.to == f"{folder}/2026-11-20/fact-anna-saw.md"
 
 
 # row: C17
@@ -139,63 +91,6 @@ def test_the_guessed_end_of_what_a_person_edited_is_taken_from_its_note():
         view_of(MemoryState(theirs, kept="a person edited it")), NOW
     )
     assert move.to == "archive/2026-11-20/fact-anna-saw.md"
-
-
-# row: B16
-def test_what_is_over_is_archived_unless_it_is_pinned():
-    fact = replace(FADED, expires=NOW, created=NOW - DAY)
-    (step,) = lifecycle.expire(view_of(fact), NOW)
-    assert step.keys == {"status": "archived", "end_reason": "expired"}
-    assert lifecycle.expire(view_of(replace(fact, pinned=True)), NOW) == []
-
-
-# row: C18
-# row: D11
-def test_what_is_old_unimportant_unused_and_faded_is_archived_under_its_name():
-    (step,) = lifecycle.archive(view_of(FADED), NOW)
-    assert isinstance(step, Move)
-    assert (step.to, step.why) == (
-        "archive/2026-11-20/fact-anna-saw.md",
-        "a moment, old, unimportant, unused, faded",
-    )
-
-
-# row: C18
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"pinned": True},
-        {"category": "decision"},
-        {"category": "correction"},
-        {"text": "Anna was diagnosed with asthma."},
-        {"origin": "user"},
-        {"tags": ("remember",)},
-        {"source": "", "origin": ""},
-    ],
-)
-def test_what_is_pinned_or_protected_is_neither_archived_nor_pruned(changes):
-    view = view_of(replace(FADED, **changes))
-    assert lifecycle.archive(view, NOW) == lifecycle.pruning(1.0)(view, NOW) == []
-
-
-# row: C18
-@pytest.mark.parametrize("changes", [{"layer": "semantic"}, {"kind": "note"}])
-def test_what_does_not_fade_is_not_archived_and_may_be_pruned_by_a_person(changes):
-    view = view_of(replace(FADED, **changes))
-    assert lifecycle.archive(view, NOW) == []
-    assert len(lifecycle.pruning(0.05)(view, NOW)) == 1
-
-
-# row: A24
-def test_what_nobody_can_rely_on_is_pruned_into_the_archive():
-    """0.6, never touched again, is below .05 after 107.5 days."""
-    fact = replace(FADED, confidence=0.6, created=NOW - 108 * DAY, importance=0.5)
-    (step,) = lifecycle.pruning(0.05)(view_of(fact), NOW)
-    assert step.keys == {"status": "pruned", "end_reason": "confidence below 0.05"}
-    assert (
-        lifecycle.pruning(0.05)(view_of(replace(fact, created=NOW - 107 * DAY)), NOW)
-        == []
-    )
 
 
 # row: B3
@@ -221,17 +116,6 @@ def test_an_archived_memory_that_is_recalled_is_active_again():
     )
     before = replace(since, last_access=NOW - 5 * DAY)
     assert lifecycle.revive(view_of(MemoryState(away, before)), NOW) == []
-
-
-# row: B3
-def test_what_a_person_put_away_does_not_come_back_by_itself():
-    away = replace(FADED, status="archived", path="archive/2026-11-18/fact-anna-saw.md")
-    assert (
-        lifecycle.revive(
-            view_of(MemoryState(away, Usage(access=1, last_access=NOW))), NOW
-        )
-        == []
-    )
 
 
 # row: C20

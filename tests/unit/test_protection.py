@@ -174,61 +174,6 @@ def test_what_is_known_already_is_protected_once_the_user_asks_to_keep_it(life, 
     assert active(memory) == [kept.text]
 
 
-# row: A19
-# row: A24
-def test_a_moment_that_is_used_every_half_life_never_fades(life):
-    """One with 217 recalls was gone on day 651."""
-    memory, clock = life
-    say(memory, "I went to the cinema yesterday.")
-    (text,) = active(memory)
-    for _ in range(THREE_YEARS // 20):
-        memory.call("recall", {"query": "cinema"})
-        nights(memory, clock, 20, step=20)
-    assert active(memory) == [text]
-
-
-# row: B8
-# row: C18
-# row: X10
-def test_a_moment_that_nobody_asks_for_fades_into_the_archive_as_forecast(life):
-    """Protection is no end of fading: what is on the list goes, on the day and for the
-    reason that was announced.
-    """
-    memory, clock = life
-    say(memory, "I went to the cinema yesterday.")
-    (ending,) = [
-        row
-        for row in memory.call("forecast", {"days": 365})["coming"]
-        if row["what"] == "archive"
-    ]
-    assert ending["why"] == "a moment, salience below 0.01"
-    days = (datetime.fromisoformat(ending["at"]) - NOW) // DAY
-    nights(memory, clock, days - 1, step=days - 1)
-    assert len(active(memory)) == 1
-    nights(memory, clock, 1)
-    assert active(memory) == []
-    assert memory.index.catalog.find_fact(ending["id"]).status == "archived"
-
-
-# row: B6
-def test_a_sure_candidate_that_nobody_read_never_fades():
-    """At .9, moment or note; it was pruned on day 126."""
-    for kind in ("episode", "note"):
-        fact = replace(SAID, kind=kind, confidence=0.9)
-        for day in range(THREE_YEARS):
-            now = NOW + day * DAY
-            assert (
-                lifecycle.departure(
-                    fact,
-                    Usage(),
-                    decay.vitals(fact, Usage(), now, 1.0, POLICY),
-                    now,
-                    POLICY,
-                )
-                is None
-            )
-
-
 # -- the predicate ---------------------------------------------------------------------
 
 
