@@ -710,15 +710,6 @@ def test_a_snapshot_that_cannot_be_used_gives_an_empty_index(tmp_path):
     assert keys(search(lexical, "lamp"))
 
 
-def test_an_index_that_failed_to_load_can_be_filled(tmp_path):
-    """It starts empty, not broken."""
-    lexical = filled()
-    assert not lexical.load(tmp_path)
-    assert keys(search(lexical, "lamp")) == []
-    lexical.add([fact("a", "lamp")])
-    assert keys(search(lexical, "lamp")) == ["a"]
-
-
 def test_what_is_added_while_saving_is_not_lost(tmp_path):
     """The snapshot may lack it; the index does not."""
     lexical = filled()

@@ -18,7 +18,7 @@ import pytest
 from engram.core.policy import FilePolicy
 from engram.core.records import Fact, FiledTurn, Turn
 from engram.core.text import content_hash, slug, ulid
-from engram.errors import ConflictError, NotFoundError, StorageError
+from engram.errors import StorageError
 from engram.index.catalog import Catalog
 from engram.index.database import OwnNote, key_of, open_database
 from engram.index.scan import Scanner
@@ -154,38 +154,6 @@ def rebuilt(world):
 
 
 # ------------------------------------------------------------------------------------------- taking in
-
-
-def test_a_scan_finds_facts_turns_and_own_notes(world):
-    """One look brings in the three kinds of unit."""
-    fact = world.fact("Anna prefers oat milk.", about=("Anna",))
-    world.put(
-        "sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE)
-    )
-    world.put("notes/garden.md", "# Garden\n\nBeans need water.\n")
-    diff = world.scanner.scan()
-    assert sorted(diff.added) == [
-        fact.path,
-        "notes/garden.md",
-        "sessions/2026-11-20/2026-11-20-s1.md",
-    ]
-    assert world.catalog.find_fact(fact.id).text == "Anna prefers oat milk."
-    assert world.catalog.turn("s1", "u1") == world.catalog.unit("2026-11-20-s1#^t2")
-    assert world.catalog.unit("notes/garden.md").text.startswith("# Garden")
-    counts = world.catalog.counts()
-    assert (
-        counts["facts"],
-        counts["facts.active"],
-        counts["turns"],
-        counts["notes"],
-        counts["files"],
-    ) == (
-        1,
-        1,
-        3,
-        1,
-        3,
-    )
 
 
 @pytest.mark.parametrize(
@@ -346,20 +314,6 @@ def test_a_move_is_seen_even_when_only_one_end_is_looked_at(world):
     assert world.catalog.unit("notes/b.md").text == "mine"
 
 
-def test_a_deleted_fact_is_told_with_its_text(world):
-    """What is needed for a tombstone is known although the file is gone."""
-    fact = world.fact("Anna prefers tea.")
-    world.fact("Ben likes bread.")
-    world.scanner.scan()
-    (world.root / fact.path).unlink()
-    diff = world.gone()
-    assert [(found.id, found.text) for found in diff.deleted] == [
-        (fact.id, "Anna prefers tea.")
-    ]
-    with pytest.raises(NotFoundError):
-        world.catalog.find_fact(fact.id)
-
-
 # row: X8
 @pytest.mark.parametrize("change", ["delete", "edit"])
 def test_a_user_change_is_returned_until_it_is_acknowledged(world, change):
@@ -499,27 +453,6 @@ def test_a_symlink_inside_the_vault_is_no_second_note(world):
     assert world.scanner.scan().added == ("notes/a.md",)
 
 
-# row: X3
-def test_of_two_notes_with_one_id_the_older_path_keeps_it(world):
-    """A copied note is named as a duplicate; when the first goes, the copy takes its
-    place.
-    """
-    fact = world.fact("Anna prefers tea.")
-    world.scanner.scan()
-    copy = "facts/2026-11-20/a copy.md"
-    world.put(copy, (world.root / fact.path).read_bytes() + b"\nMore.\n")
-    diff = world.scanner.scan()
-    assert [
-        (conflict.path, conflict.why, conflict.other) for conflict in diff.conflicts
-    ] == [(copy, "duplicate-id", fact.path)]
-    assert world.catalog.find_fact(fact.id).path == fact.path
-    assert snapshot(world.catalog) == rebuilt(world)
-    (world.root / fact.path).unlink()
-    assert world.gone().deleted == ()
-    assert world.catalog.find_fact(fact.id).path == copy
-    assert world.catalog.problems() == []
-
-
 def test_a_copy_of_a_conversation_is_not_heard_twice(world):
     """The same conversation under another name adds no turns, however the first one
     grows.
@@ -655,22 +588,6 @@ def test_a_pipe_named_like_a_note_does_not_hang_the_scan(world):
 # ------------------------------------------------------------------------------------------- own writes
 
 
-# row: X18
-def test_what_we_wrote_is_found_at_once_and_is_no_news_later(world):
-    """The next look-up finds our own write; the watcher's event tells nothing new."""
-    world.scanner.scan()
-    fact = world.fact("Anna prefers tea.")
-    raw = (world.root / fact.path).read_bytes()
-    world.scanner.wrote({fact.path: raw})
-    assert world.catalog.find_fact(fact.id).text == "Anna prefers tea."
-    new = frontmatter.edit(raw, {"status": "archived"})
-    world.put(fact.path, new)
-    world.scanner.wrote({fact.path: new})
-    diff = world.scanner.scan([fact.path])
-    assert (diff.added, diff.changed, diff.edited) == ((), (), ())
-    assert world.catalog.find_fact(fact.id).status == "archived"
-
-
 def test_our_own_move_is_no_persons_doing(world):
     """After a move we made, neither a move nor a deletion is told."""
     fact = world.fact("Anna prefers tea.")
@@ -774,20 +691,6 @@ def test_a_record_is_read_back_as_it_was_written(world):
     assert world.catalog.find_fact(fact.id) == parsed
     assert isinstance(world.catalog.unit("notes/a.md"), OwnNote)
     assert world.catalog.unit("2026-11-20-s1#^t1") == turns()[0]
-
-
-def test_an_id_may_be_shortened_while_it_is_unambiguous(world):
-    """A prefix in either case finds its fact; an ambiguous one names the candidates."""
-    one, two = world.fact("one", id="01KBAAAA"), world.fact("two", id="01KBBBBB")
-    world.scanner.scan()
-    assert world.catalog.find_fact("01kba").id == one.id
-    assert world.catalog.find_fact(two.path).id == two.id
-    with pytest.raises(ConflictError, match="01KBAAAA, 01KBBBBB"):
-        world.catalog.find_fact("01KB")
-    with pytest.raises(NotFoundError):
-        world.catalog.find_fact("01KC")
-    with pytest.raises(NotFoundError):
-        world.catalog.find_fact("")
 
 
 def test_files_of_one_conversation_come_oldest_first(world):
@@ -917,17 +820,6 @@ def test_a_restart_keeps_the_marks(world):
     assert world.scanner.scan().added == ("notes/b.md",)
     delta = world.catalog.since(mark)
     assert (delta.fresh, [unit.path for unit in delta.added]) == (False, ["notes/b.md"])
-
-
-def test_starting_over_forgets_and_a_scan_brings_back(world):
-    """Reindexing is forgetting everything and reading the vault."""
-    world.fact("Anna prefers tea.")
-    world.scanner.scan()
-    expected = snapshot(world.catalog)
-    world.scanner.start_over()
-    assert world.catalog.counts()["files"] == 0
-    world.scanner.scan()
-    assert snapshot(world.catalog) == expected
 
 
 # row: X20

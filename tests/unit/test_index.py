@@ -57,19 +57,6 @@ def scores(index, clock):
 
 
 # row: X20
-def test_a_snapshot_answers_as_a_rebuild_does(told, opened, clock):
-    """To the last unit and score, the waiting turn included."""
-    before = settled(told)
-    later = opened()
-    later.executor.attended = True
-    saved = scores(later.index, clock)
-    assert answers(later) == before
-    later.call("reindex", {})
-    assert scores(later.index, clock) == saved
-    assert answers(later) == before
-
-
-# row: X20
 def test_a_crash_between_catalogue_and_snapshot_heals(told, settings, clock):
     """The catalogue is ahead of the saved index: what came since is taken in."""
     told.index.save()
