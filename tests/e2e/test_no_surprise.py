@@ -9,8 +9,9 @@ from datetime import UTC, datetime, timedelta
 from engram.testing import Simulation
 from tests.fakes.foreign import foreign
 from tests.fakes.world import until
+from tests.size import FULL
 
-MANY = 1_000
+MANY = 1_000 if FULL else 200
 NOTES = ("facts", "archive", "entities", "review", ".trash")
 
 
@@ -32,8 +33,8 @@ def is_found(call, text):
 def test_a_vault_of_another_tool_survives_three_starts_and_eight_nightly_runs_unchanged(
     world,
 ):
-    """1,000 notes in the form of seed C, dated two years ago; recall finds those that
-    have not expired.
+    """Notes in the form of seed C, dated two years ago; recall finds those that have not
+    expired.
     """
     told = dict(foreign(world.vault, number) for number in range(MANY))
     before = notes_in(world.vault)

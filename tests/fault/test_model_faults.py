@@ -20,7 +20,7 @@ import pytest
 from engram.config import ModelSettings
 from engram.core.policy import ExtractionPolicy, ModelPolicy
 from engram.core.records import Extraction, Turn
-from engram.errors import BudgetSpentError, ModelError
+from engram.errors import ModelError
 from engram.llm.budget import Budget
 from engram.llm.client import Model
 from engram.llm.endpoint import RateLimitedError
@@ -260,11 +260,6 @@ def asking(base_url, api="chat", *, seconds=20.0, spend=None):
     return extract(TURNS, model, ExtractionPolicy(), policy)
 
 
-def test_the_matrix_is_large_enough():
-    """At least forty faults."""
-    assert len(FAULTS) + len(SLOW) + len(USABLE) >= 40
-
-
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_a_model_error_in_words(fake, api, name):
     """What happened, where, what to do, and whether the batch may be tried again; never
@@ -325,14 +320,6 @@ def test_an_unknown_route_of_the_responses_api_leads_to_chat():
         assert len(asking(fake.url, "responses").candidates) == 1
 
 
-def test_a_port_where_nobody_listens_is_a_model_error(api):
-    """Connection refused."""
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    with pytest.raises(ModelError, match=r"Cannot connect.*running"):
-        asking(f"http://127.0.0.1:{port}/v1", api)
-
-
 def test_a_listener_that_never_accepts_is_a_model_error():
     """The connection is made by the kernel and nobody reads."""
     with (
@@ -365,23 +352,6 @@ def test_a_name_that_does_not_resolve_is_a_model_error():
     """`.invalid` names nothing by definition."""
     with pytest.raises(ModelError):
         asking("https://no-such-host.invalid/v1", seconds=10)
-
-
-def test_a_spent_budget_is_its_own_error_and_asks_nobody(fake):
-    """The batch waits; the server is left alone."""
-    today = {
-        "date": "2026-03-04",
-        "calls": 10**6,
-        "tokens_in": 0,
-        "tokens_out": 0,
-        "failures": 0,
-    }
-    fake.script(GOOD)
-    fake.requests.clear()
-    with pytest.raises(BudgetSpentError) as caught:
-        asking(fake.url, spend=Budget(lambda: today))
-    assert caught.value.retryable
-    assert fake.requests == []
 
 
 def test_after_any_fault_the_same_model_works_again(fake):

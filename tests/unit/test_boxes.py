@@ -252,16 +252,6 @@ def test_a_trace_takes_boxes_for_a_week(days, joins):
 
 
 # row: C32
-@pytest.mark.parametrize(("days", "joins"), [(6, True), (9, False), (40, False)])
-def test_boxes_with_equal_topics_share_a_trace_only_within_a_week(days, joins):
-    traces, trace_id = woven(sealed("anna", "porto"), {})
-    traces, later = woven(sealed("anna", "porto", days=days), traces)
-    assert (later == trace_id) is joins
-    # a box that is filed again after a crash finds the trace that it joined
-    assert boxes.find_trace(sealed("anna", "porto", days=days), traces, POLICY) == later
-
-
-# row: C32
 def test_a_long_trace_goes_on_matching():
     """Its subject drifts: each box has half of the last one. All topics together would
     overlap by a tenth.

@@ -147,27 +147,6 @@ def test_what_nobody_recalled_fades_by_its_confidence(confidence, rate):
     assert found == pytest.approx(rate, abs=1e-15)
 
 
-# row: B9
-@pytest.mark.parametrize("confidence", [0.0, 0.4, 0.79, 0.8, 1.0])
-def test_nobody_fades_by_the_plain_rate(confidence):
-    """The seed has one active at .4, never recalled, halve in 35 days, and a one-off
-    mention too.
-
-    But never recalled is a candidate: faster than that or not at all; and one recall
-    makes the rate .01.
-    """
-    plain = DecayPolicy().salience_days
-    fact = replace(NOTE, confidence=confidence)
-    unused = half_life("salience", fact, UNUSED, 1.0, POLICY)
-    assert unused == math.inf if confidence >= 0.8 else unused < 0.71 * plain
-    assert math.log(2) / half_life(
-        "salience", fact, used(1), 1.0, POLICY
-    ) == pytest.approx(0.01)
-    assert salience(
-        fact, used(1, salience=1.0), THEN + 35 * DAY, POLICY
-    ) == pytest.approx(0.705, abs=5e-4)
-
-
 # row: B2
 @pytest.mark.parametrize(
     ("relevance", "gain"),
@@ -183,12 +162,6 @@ def test_a_recall_adds_what_its_relevance_is_worth(relevance, gain):
     assert (usage.access, usage.last_access, usage.salience_at) == (1, now, now)
 
 
-# row: B2
-def test_salience_never_exceeds_one():
-    """However often it is recalled."""
-    assert after_recall(NOTE, used(3, salience=0.97), THEN, 1.0, POLICY).salience == 1.0
-
-
 # row: B7
 @pytest.mark.parametrize(
     ("before", "gap", "gradient"),
@@ -198,13 +171,6 @@ def test_recalls_that_move_apart_slow_the_fading(before, gap, gradient):
     """Longer than the last gap + .1, shorter − .05, the same nothing; the gap is kept."""
     usage = after_recall(NOTE, used(2, gap_days=before), THEN + gap * DAY, 0.0, POLICY)
     assert (usage.gap_days, usage.gradient) == (gap, gradient)
-
-
-# row: B7
-def test_the_first_recall_has_no_gap():
-    """There is no recall before it from which to count."""
-    usage = after_recall(NOTE, UNUSED, THEN + 9 * DAY, 0.0, POLICY)
-    assert (usage.gap_days, usage.gradient) == (0.0, 1.0)
 
 
 # row: B7
@@ -272,19 +238,6 @@ def test_a_topic_read_every_three_days_becomes_core(relevance):
     assert stages == ["active"] * 9 + ["core"] * 31
     assert values == sorted(values)
     assert values[13:] == [1.0] * 27
-
-
-# row: B20
-def test_what_is_said_again_is_no_candidate_for_the_archive():
-    """Nobody recalled it yet, but it is said every 80 days: its salience begins again
-    with each evidence.
-    """
-    usage = UNUSED
-    for number in range(1, 10):
-        usage = after_confirmation(usage, THEN + 80 * number * DAY)
-    assert (
-        salience(replace(NOTE, confidence=0.4), usage, THEN + 730 * DAY, POLICY) > 0.3
-    )
 
 
 # -- seed C: heat and decay ------------------------------------------------------------

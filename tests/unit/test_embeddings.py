@@ -241,15 +241,6 @@ def test_a_server_that_does_not_end_is_left_in_time(fake, reply):
     assert time.monotonic() - began < SLACK
 
 
-def test_a_server_that_is_not_there_is_a_model_error():
-    """Connection refused."""
-    one = ServerEmbedder(
-        EmbeddingSettings("e", "http://127.0.0.1:1/v1"), POLICY, Budget(), lambda: NOW
-    )
-    with pytest.raises(ModelError, match="Cannot connect"):
-        one.embed(["tea"])
-
-
 def test_advice_names_the_settings_of_embeddings(fake):
     """Not those of the language model."""
     fake.script_embeddings(status(404, "model 'e' not found"))

@@ -100,20 +100,6 @@ def test_nights_change_no_byte_of_what_another_tool_wrote(
         assert hit["text"] == text
 
 
-def test_a_year_of_nights_changes_no_byte_of_them(settings, opened, clock):
-    told = dict(foreign(settings.vault, n) for n in range(24))
-    before = bytes_of(told.values())
-    memory = opened()
-    for _ in range(MANY_NIGHTS):
-        clock.advance(days=1)
-        assert memory.maintenance_loop.maintenance.run("nightly").failures == {}
-    assert bytes_of(told.values()) == before
-    assert sorted((settings.vault / "facts").rglob("*.md")) == sorted(told.values())
-    assert {
-        row["what"] for row in memory.call("forecast", {"days": 400})["coming"]
-    } == set()
-
-
 def test_engrams_own_notes_beside_them_go_on_as_usual(keeping, clock):
     foreign_note = foreign(keeping.root, 3)[1]
     own = keeping.fact("Anna saw a red car.", days=100, importance=0.2, confidence=0.9)

@@ -4,13 +4,21 @@ are left alone.
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from engram.core.language import languages
 from engram.core.language.injection import HIDDEN, MARKS, instruction
 from tests.cpu import assert_linear
-from tests.fakes.attacks import ATTACKS, HARMLESS
 
+CORPUS = Path(__file__).parents[1] / "fakes" / "attacks.json"
+ATTACKS, HARMLESS = json.loads(CORPUS.read_text("utf-8")).values()
+"""Text that tries to become an instruction by way of memory, and text that only looks a
+little like it, by language: '' is of no language, and `mixed` was written in three later
+rounds against the table as it stood; at first sight 48, 46 and 16 % were found.
+"""
 PLANTED = [text for texts in ATTACKS.values() for text in texts]
 PLAIN = [text for texts in HARMLESS.values() for text in texts]
 

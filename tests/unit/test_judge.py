@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engram.config import ModelSettings
 from engram.core.decide import Judgement
 from engram.core.policy import DedupPolicy, ModelPolicy
-from engram.errors import BudgetSpentError, ModelError
+from engram.errors import ModelError
 from engram.llm import judge as module
 from engram.llm import maintenance_tasks  # noqa: F401
 from engram.llm.answers import TASKS
@@ -24,19 +24,10 @@ from engram.llm.client import Model
 from engram.llm.judge import SCHEMA, judge, prompt, read_judgement
 from engram.llm.replies import ExtractionReply, JudgeReply, schema, sections
 from tests.fakes.openai_server import (
-    FakeServer,
     Reply,
-    cut,
-    drip,
     fenced,
-    flood,
-    garbage,
-    hang,
-    page,
     prompt_text,
-    redirect,
     refusal,
-    shape,
     status,
     truncated,
 )
@@ -195,27 +186,6 @@ def test_no_reply_names_more_than_was_shown(reply):
 
 
 GOOD = '{"relation": "contradicts", "index": 1}'
-LATER = {
-    "bad key": status(401, "Incorrect API key"),
-    "no such route": status(404),
-    "rate limit": status(429, "slow down", retry_after=7),
-    "server error": status(500),
-    "server error as a page": page(502),
-    "overloaded": status(503),
-    "redirect": redirect("http://127.0.0.1:1/v1"),
-    "closed before the status line": cut(0),
-    "closed in the body": cut(20, GOOD),
-    "garbage": garbage(),
-    "a web page": page(),
-    "a list": shape([]),
-    "an empty object": shape({}),
-    "truncated": truncated(GOOD),
-    "empty text": Reply(""),
-    "a huge text": Reply("x" * 2_000_000),
-    "a body without end": flood(),
-}
-"""Faults of the way there: they may be gone later, so the batch is told."""
-
 NOTHING = {
     "refusal": refusal(),
     "content filter": Reply("", finish="content_filter"),
@@ -245,10 +215,10 @@ USABLE = {
 }
 
 
-@pytest.mark.parametrize("name", LATER)
-def test_a_fault_of_the_endpoint_is_a_model_error(fake, api, name):
-    """In words, and to be tried again."""
-    fake.script(LATER[name])
+@pytest.mark.parametrize("step", [status(500), truncated(GOOD)])
+def test_a_fault_of_the_endpoint_is_a_model_error(fake, api, step):
+    """In words, and to be tried again; `tests/fault/test_model_faults.py` has them all."""
+    fake.script(step)
     with pytest.raises(ModelError) as caught:
         asking(fake, api=api)
     assert caught.value.retryable
@@ -273,27 +243,6 @@ def test_an_answer_that_can_be_read_is_used(fake, api, name):
     """However it is wrapped."""
     fake.script(USABLE[name])
     assert asking(fake, api=api) == FIRST
-
-
-@pytest.mark.parametrize("step", [hang(), drip(), drip(headers=True)])
-def test_a_silent_server_costs_no_more_than_the_timeout(fake, step):
-    """Then it is a fault of the endpoint."""
-    fake.script(step)
-    with pytest.raises(ModelError, match=r"within 0\.3 seconds"):
-        asking(fake, seconds=0.3)
-
-
-def test_a_spent_budget_is_told():
-    """The batch waits; nobody is asked."""
-    today = {
-        "date": "2026-03-04",
-        "calls": 10**6,
-        "tokens_in": 0,
-        "tokens_out": 0,
-        "failures": 0,
-    }
-    with FakeServer() as fake, pytest.raises(BudgetSpentError):
-        asking(fake, spend=Budget(lambda: today))
 
 
 # row: A2

@@ -206,15 +206,6 @@ def test_a_silent_box_is_closed_when_its_time_has_come(bench):
 
 
 # row: C31
-def test_speakers_are_in_no_box_as_a_topic(bench):
-    """They are in everything that is said, and would tie all of it together."""
-    bench.add("a", ["Caroline", "Porto"], people=["Caroline"])
-    assert bench.add("b", ["Caroline", "tea"], 1, people=["Caroline"])[0].topics == (
-        "porto",
-    )
-
-
-# row: C31
 def test_filing_a_batch_again_changes_no_byte(bench):
     """While its box is open, and when that is sealed, also after a restart."""
     bench.add("ab", ["Porto"])

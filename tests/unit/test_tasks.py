@@ -31,7 +31,7 @@ from engram.llm.tasks import (
     read_facts,
     span,
 )
-from tests.fakes.openai_server import fact, facts_from
+from tests.fakes.openai_server import fact
 from tests.size import examples
 
 ZONE = timezone(timedelta(hours=1))
@@ -613,18 +613,6 @@ def test_a_quote_beyond_the_part_that_was_shown_is_no_evidence():
 
 
 # row: X14
-def test_dates_are_reckoned_from_words_that_were_said():
-    """A date in the place of the words is ignored."""
-    assert one(when_words="last Friday").when.start == datetime(
-        2026, 2, 27, tzinfo=ZONE
-    )
-    assert [
-        one(when_words=words).when
-        for words in ("yesterday", "2026-02-20", "", None, 3, "great")
-    ] == [None] * 6
-
-
-# row: X14
 def test_the_sentence_of_a_weekday_says_whether_it_is_past():
     """Said on a Wednesday; the words alone mean neither."""
     said = Turn("a", "s", "user", "We moved on Tuesday. We will paint on Friday.", NOW)
@@ -789,20 +777,6 @@ def test_brackets_and_capitals_of_a_turn_id_are_forgiven():
     ] * 4
 
 
-def test_the_fake_extractor_gives_grounded_facts(fake):
-    """The scripted reader of prompts answers as a model would, so that end-to-end tests
-    can use it.
-    """
-    fake.script(facts_from)
-    found = asking(fake)
-    assert [candidate.text for candidate in found.candidates] == [
-        "Ana moved to Lisbon last Friday (2026-02-27).",
-        "Ana's sister {{mark}} prefers tea.",
-    ]
-    assert all(candidate.quote for candidate in found.candidates)
-    assert found.candidates[0].when is not None
-
-
 TEXTS = st.text(max_size=60)
 
 
@@ -873,20 +847,3 @@ def test_any_json_is_an_extraction_or_a_model_error(facts, relations, entities):
         turn = next(turn for turn in TURNS if turn.id == candidate.turn_id)
         assert candidate.quote in turn.text
         assert repr(candidate).encode()
-
-
-def test_a_turn_is_shown_in_the_zone_it_came_with(fake):
-    """A turn in UTC is shown in UTC."""
-    fake.script({"facts": []})
-    asking(
-        fake,
-        (
-            replace(
-                TURNS[0], text="I " + "really " * 9, occurred_at=NOW.astimezone(UTC)
-            ),
-        ),
-    )
-    assert (
-        "[t1] Wed 2026-03-04 08:30 Ana (user)"
-        in fake.asked[0]["messages"][1]["content"]
-    )
