@@ -69,18 +69,13 @@ def test_every_problem_in_every_place_is_named_at_once(world):
         assert part in words
 
 
-def test_an_unknown_key_comes_with_the_nearest_known_one(world):
-    """A slip of the finger is told with its cure."""
-    world.of_vault("[buffer]\nturn = 3\n")
-    assert "did you mean 'buffer.turns'?" in world.refused()
-
-
 @pytest.mark.parametrize(
     ("line", "hint"),
     [
         ('model = "x"', "it is a table; did you mean 'model.name'?"),
         ('base_urls = "x"', ""),
         ("minutes = 3", "did you mean 'buffer.minutes'?"),
+        ("buffer.turn = 3", "did you mean 'buffer.turns'?"),
         ('attachments = "y"', ""),
         ('name = "y"', ""),
     ],
@@ -99,6 +94,9 @@ def test_a_key_is_hinted_at_only_where_it_is_meant(world, line, hint):
         'vault = "/"',
         'model.base_url = "http://evil"',
         'model.name = "m"',
+        'embeddings.name = "e"',
+        'embeddings.base_url = "http://evil"',
+        'embeddings.api_key_file = "/etc/shadow"',
     ],
 )
 def test_a_vault_cannot_say_where_words_go(world, line):
@@ -407,12 +405,3 @@ def test_the_language_models_key_goes_to_no_other_server(world, tmp_path):
     )
     world.of_user('[embeddings]\napi_key_file = "/nowhere"\n')
     assert "embeddings.api_key_file: /nowhere cannot be read" in world.refused(**own)
-
-
-@pytest.mark.parametrize(
-    "line", ['name = "e"', 'base_url = "http://evil"', 'api_key_file = "/etc/shadow"']
-)
-def test_a_vault_cannot_say_where_its_words_are_embedded(world, line):
-    """What names a server or a key is refused in a file that travels."""
-    world.of_vault(f"[embeddings]\n{line}\n")
-    assert "belongs in the user's configuration file" in world.refused()

@@ -149,21 +149,6 @@ def test_words_that_say_how_one_asks_are_faint():
 # One list.
 
 
-def test_a_fact_and_its_turn_take_one_slot():
-    """The fact is shown, the turn is merged into it, and the better score counts."""
-    slots = rank(
-        [scored("s#^t1", 4.0), scored("F", 3.0), scored("s#^t2", 2.0)],
-        {
-            "s#^t1": UnitSignals("s#^t1"),
-            "F": UnitSignals("F", source="s#^t1"),
-            "s#^t2": UnitSignals("s#^t2"),
-        },
-        NOW,
-        PLAIN,
-    )
-    assert [(slot.key, slot.score) for slot in slots] == [("F", 1.0), ("s#^t2", 0.5)]
-
-
 # row: X1
 def test_each_fact_of_a_turn_has_a_slot_of_its_own():
     """It scores by its own words; the turn is merged into the best fact, which scores
@@ -229,26 +214,6 @@ def test_a_turn_with_a_doubted_fact_is_lowered_with_it():
     )
 
 
-def test_a_fact_never_pushes_a_turn_below_another():
-    """Turns keep the order they have without facts, whatever their facts score."""
-    turns = [scored(f"s#^t{n}", 10.0 - n) for n in range(5)]
-    units = {one.key: UnitSignals(one.key) for one in turns} | {
-        "F": UnitSignals("F", source="s#^t3")
-    }
-    alone = rank(turns, units, NOW, PLAIN)
-    both = rank([*turns, scored("F", 0.5)], units, NOW, PLAIN)
-    shown = ["s#^t3" if slot.key == "F" else slot.key for slot in both]
-    assert shown == [slot.key for slot in alone]
-
-
-def test_slots_with_one_score_stand_in_the_order_of_their_keys():
-    """The order of what the index returned makes no difference."""
-    units = {key: UnitSignals(key) for key in "abc"}
-    given = [scored("c", 1.0), scored("a", 1.0), scored("b", 1.0)]
-    assert [slot.key for slot in rank(given, units, NOW)] == ["a", "b", "c"]
-    assert rank(given[::-1], units, NOW) == rank(given, units, NOW)
-
-
 # row: X4
 @pytest.mark.parametrize("name", PRESETS)
 def test_parts_sum_to_the_score(name):
@@ -305,11 +270,6 @@ def test_the_relevance_of_the_preset_of_beliefs_is_the_cosine():
     assert set(best.parts) == {"text", "vector"}
 
 
-def test_nothing_found_is_an_empty_list():
-    """No candidates, no slots, no division by the best."""
-    assert rank([], {}, NOW) == ()
-
-
 # Words and meaning.
 
 
@@ -363,15 +323,6 @@ def test_the_mix_orders_as_z_scores_do():
             one.score == pytest.approx(sum(one.parts.values())) for one in together
         )
     assert fuse(found, near, 0.35, 0.2)[0].parts.keys() >= {"vector"}
-
-
-# row: A14
-def test_without_vectors_the_mix_is_what_words_found():
-    """The same objects, to the last bit."""
-    found = (scored("a", 2.0), scored("b", 1.0))
-    assert fuse(found, [], 0.35, 0.2) == found
-    assert fuse(found, [VectorMatch("a", None, None)], 0.35, 0.2) == found
-    assert fuse((), [], 0.35, 0.2) == ()
 
 
 # row: A17
