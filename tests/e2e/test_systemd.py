@@ -20,6 +20,7 @@ import pytest
 from engram.daemon import sockets
 from engram.daemon.daemon import JournalFormatter
 from engram.serve import socket_client, units
+from tests.fakes import warm
 from tests.fakes.answers import settings_in
 from tests.fakes.world import World, until
 
@@ -194,24 +195,14 @@ def test_up_without_a_session_says_so_and_writes_nothing(tmp_path):
         "PYTHONPATH": str(ROOT),
         "ENGRAM_HOME": str(tmp_path / "home"),
     }
-    command = [sys.executable, "-P", "-m", "engram", "up"]
     (tmp_path / "engram.toml").touch()  # this folder is the vault
-    done = subprocess.run(
-        command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = warm.run(["up"], env, tmp_path)
     assert done.returncode == 69
-    assert "no session for this user" in done.stderr
-    assert "engram daemon" in done.stderr
+    assert b"no session for this user" in done.stderr
+    assert b"engram daemon" in done.stderr
     assert list(tmp_path.iterdir()) == [tmp_path / "engram.toml"]
-    shown = subprocess.run(
-        [*command, "--dry-run"],
-        env=env,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "ExecStart=" in shown.stdout
+    shown = warm.run(["up", "--dry-run"], env, tmp_path)
+    assert b"ExecStart=" in shown.stdout
     assert list(tmp_path.iterdir()) == [tmp_path / "engram.toml"]
 
 
@@ -233,12 +224,8 @@ def test_the_timer_is_set_going_and_stopped_as_the_only_unit(tmp_path):
     env["ENGRAM_HOME"] = str(tmp_path / "home")
 
     def engram(*words, code=0):
-        command = [sys.executable, "-P", "-m", "engram", *words]
-        done = subprocess.run(
-            command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        done = warm.run(words, env, tmp_path)
         assert done.returncode == code, done.stderr
-        return done.stdout
 
     engram("init")
     engram("up", "--nightly")

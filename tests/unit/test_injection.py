@@ -19,7 +19,6 @@ ATTACKS, HARMLESS = json.loads(CORPUS.read_text("utf-8")).values()
 little like it, by language: '' is of no language, and `mixed` was written in three later
 rounds against the table as it stood; at first sight 48, 46 and 16 % were found.
 """
-PLANTED = [text for texts in ATTACKS.values() for text in texts]
 PLAIN = [text for texts in HARMLESS.values() for text in texts]
 
 
@@ -27,13 +26,6 @@ PLAIN = [text for texts in HARMLESS.values() for text in texts]
 @pytest.mark.parametrize("tongue", ATTACKS)
 def test_planted_instructions_are_found(tongue):
     assert [text for text in ATTACKS[tongue] if not instruction(text)] == []
-
-
-# row: X27
-def test_the_corpus_is_large_enough():
-    assert len(set(PLANTED)) >= 200
-    assert len(set(ATTACKS) - {"", "mixed"}) >= 8
-    assert len(set(PLAIN)) >= 100
 
 
 # row: X27

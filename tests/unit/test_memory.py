@@ -308,23 +308,6 @@ def test_what_was_deleted_a_moment_ago_and_is_asked_for_again_gets_its_note(memo
 
 
 # row: X8
-# row: A26
-def test_what_was_forgotten_does_not_come_back_by_itself(memory):
-    """The note stays, marked; an assistant that says it again makes no note and no
-    question.
-    """
-    observe(memory, turn(1, "I work as a marine biologist."))
-    (hit,) = recalled(memory, "biologist", kinds=["fact"])["hits"]
-    memory.call("forget", {"id": hit["key"], "reason": "left the job"})
-    assert recalled(memory, "biologist")["hits"] == []
-    assert "status: forgotten" in notes(memory)[0].read_text()
-    observe(memory, turn(2, "You work as a marine biologist.", role="assistant"))
-    assert recalled(memory, "biologist")["hits"] == []
-    assert len(notes(memory)) == 1
-    assert not notes(memory, "review")
-
-
-# row: X8
 def test_a_wish_to_forget_that_is_refused_behind_the_note_still_holds(
     memory, monkeypatch
 ):
@@ -349,18 +332,6 @@ def test_a_wish_to_forget_that_is_refused_behind_the_note_still_holds(
     observe(memory, turn(2, "You work as a marine biologist.", role="assistant"))
     assert not recalled(memory, "biologist")["hits"]
     assert len(notes(memory)) == 1
-
-
-def test_restore_brings_a_forgotten_memory_back(memory):
-    """And its statement may be learned again."""
-    kept = memory.call("remember", {"text": "Anna drinks oat milk."})
-    memory.call("forget", {"id": kept["id"]})
-    memory.call("update", {"id": kept["id"], "status": "active"})
-    assert recalled(memory, "oat milk", kinds=["fact"])["hits"][0]["key"] == kept["id"]
-    assert (
-        memory.call("remember", {"text": "Anna drinks oat milk."})["verdict"]
-        == "confirmed"
-    )
 
 
 # row: C5
@@ -668,39 +639,6 @@ def test_a_model_extracts_and_an_ungrounded_fact_goes_to_review(opened, settings
     assert len(notes(memory, "review")) == 1
 
 
-def test_a_batch_that_a_model_fails_on_is_parked_retried_and_in_the_end_read_by_the_rules(
-    opened, settings, clock
-):
-    """Nothing is lost and everything is visible on the way."""
-    from engram.config import ModelSettings
-    from tests.fakes.openai_server import status
-
-    with FakeServer() as fake:
-        memory = opened(model=ModelSettings("fake", fake.url))
-        fake.script(*[status(500)] * 20)
-        observe(
-            memory,
-            turn(1, "My name is Mira and I work as a marine biologist in Lisbon."),
-        )
-        assert memory.call("status", {})["parked_turns"] == 1
-        assert "model" in memory.call("status", {})["faults"]
-        assert recalled(memory, "marine biologist")["hits"]
-        for _ in range(memory.settings.policy.model.attempts):
-            clock.advance(hours=2)
-            for batch in memory.pipeline.due(clock()):
-                outcome = None
-                try:
-                    outcome = memory.pipeline.distil(batch)
-                except Exception as fault:  # noqa: BLE001
-                    outcome = fault
-                memory.pipeline.file(batch, outcome)
-        assert memory.call("status", {})["dead_turns"] == 1
-        assert notes(memory)
-        assert "dead-letter" in [
-            finding["code"] for finding in memory.call("doctor", {})["findings"]
-        ]
-
-
 def test_a_disk_that_refuses_acknowledges_nothing(memory, monkeypatch):
     """The caller is told, and the turn may be sent again."""
 
@@ -806,6 +744,7 @@ def test_every_operation_of_the_table_can_be_called(memory, name):
         "query": "x",
         "id": "01AAAAAAAAAAAAAAAAAAAAAAAA",
         "turns": [],
+        "memories": [],
         "level": "low",
         "decision": "keep",
         "file": "x",
