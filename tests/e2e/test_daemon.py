@@ -81,38 +81,6 @@ def test_what_is_filed_is_found_by_its_meaning_without_waiting_for_a_timer(world
     until(lambda: "kitten" in nearest("young feline"), 30)
 
 
-def test_what_was_acknowledged_is_there_after_a_kill(world):
-    """Clients write until the process is killed; each acknowledged turn is found again,
-    each once.
-    """
-    world.start()
-    acknowledged = []
-
-    def client(session):
-        for turn in turns(400, session):
-            try:
-                world.call("observe", turns=[turn])
-            except EngramError:
-                return
-            acknowledged.append(turn["text"])
-
-    clients = [
-        threading.Thread(target=client, args=(f"c{number}",)) for number in range(4)
-    ]
-    for one in clients:
-        one.start()
-    until(lambda: len(acknowledged) > 40)
-    assert world.stop(signal.SIGKILL) == -signal.SIGKILL
-    for one in clients:
-        one.join()
-    world.start()
-    for text in acknowledged:
-        hits = world.call("recall", query=text, k=1000, budget=100_000, kinds=["turn"])[
-            "hits"
-        ]
-        assert [hit["text"] for hit in hits].count(text) == 1
-
-
 def test_sigterm_files_what_waits_and_leaves_nothing_behind(world):
     """The exit code is 0, the conversation is in the vault, the socket is gone."""
     world.start()

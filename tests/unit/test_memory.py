@@ -639,21 +639,6 @@ def test_a_model_extracts_and_an_ungrounded_fact_goes_to_review(opened, settings
     assert len(notes(memory, "review")) == 1
 
 
-def test_a_disk_that_refuses_acknowledges_nothing(memory, monkeypatch):
-    """The caller is told, and the turn may be sent again."""
-
-    class Full(syscalls.Syscalls):
-        def write(self, *_):
-            raise OSError(28, "No space left on device")
-
-    held_back(memory)
-    monkeypatch.setattr(syscalls, "SYS", Full())
-    with pytest.raises(StorageError, match="full"):
-        observe(memory, turn(1, "My name is Mira."))
-    monkeypatch.undo()
-    assert observe(memory, turn(1, "My name is Mira."))["stored"] == 1
-
-
 def test_a_refused_filing_does_not_undo_an_answer(memory, monkeypatch, clock):
     """Without a daemon too: the turns are stored, the fault is told, and the batch is
     tried again.
