@@ -217,7 +217,7 @@ def test_what_is_told_at_an_older_commit_is_kept_and_said_to_wait(world, reposit
     time.sleep(LOOKS)
     world.call("remember", text="Emil repairs clocks.")
     assert "Emil repairs clocks." in found(world, "Emil clocks")
-    assert "detached HEAD" in world.call("status")["faults"]["git"]
+    until(lambda: "detached HEAD" in world.call("status")["faults"].get("git", ""))
     repository("checkout", "--quiet", "-b", "kept")
     assert "Emil repairs clocks." in found(world, "Emil clocks")
 
