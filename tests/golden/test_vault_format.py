@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -92,3 +94,17 @@ def test_the_formats_example_is_the_golden_fact():
     """What the page shows is what is written."""
     text = (Path(__file__).parents[2] / "docs/format.md").read_text()
     assert (GOLDEN / "fact.md").read_text() in text
+
+
+def test_the_keys_are_on_the_page_in_the_order_in_which_they_are_written():
+    text = (Path(__file__).parents[2] / "docs/format.md").read_text()
+    table = text.partition("| Also read as |")[2].partition("\n\n")[0]
+    named = re.findall(r"^\|((?: `\w+`)+) \|", table, re.MULTILINE)
+    *keys, _ = re.findall(r"\w+", " ".join(named))  # `holds` is a question's alone
+    some = {"datetime": START, "tuple": ("x",), "bool": True, "float": 0.5, "str": "x"}
+    full = {
+        one.name: next(some[kind] for kind in some if kind in one.type)
+        for one in fields(Fact)
+        if any(kind in one.type for kind in some)
+    }
+    assert keys == list(facts.fact_keys(replace(FACT, **full), ZONE))
