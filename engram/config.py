@@ -136,7 +136,7 @@ TEXT_KEYS: tuple[Key, ...] = (
         "vault",
         list,
         [],
-        f"actions that engram never does by itself: {', '.join(ACTIONS)}",
+        "actions that engram never does by itself",
         choices=ACTIONS,
     ),
     Key(
