@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from engram.core.records import ImportedMemory, Problem, Turn
 
     Call = Callable[[str, dict[str, Any]], dict[str, Any]]
+    Items = list[dict[str, Any]]
 
 BATCH_TURNS = 200
 READ_BYTES = 1 << 20
@@ -47,7 +48,7 @@ class TurnSender:
         self.refused: list[str] = []
         self.not_remembered: list[str] = []
 
-    def send(self, turns: list[dict[str, Any]], places: Sequence[str] = ()) -> None:
+    def send(self, turns: Items, places: Sequence[str] = ()) -> None:
         """Send a batch of turns; `places` are their lines, for messages."""
         for answer, _ in self._answers("observe", "turns", turns, places):
             self.stored += answer["stored"]
@@ -59,22 +60,20 @@ class TurnSender:
             if sys.stderr.isatty():
                 sys.stderr.write(f"\r{self.stored + self.duplicates} turns")
 
-    def remember(self, memories: list[dict[str, Any]], places: Sequence[str]) -> None:
+    def remember(self, memories: Items, places: Sequence[str]) -> None:
         """Send a batch of memories; count the verdicts on them."""
         batch = self._answers("remember_all", "memories", memories, places)
         for answer, lines in batch:
             for place, one in zip(lines, answer["memories"], strict=True):
                 if one["verdict"] == "refused":
                     self.refused.append(f"{place}: {one['why']}")
-                else:
-                    self.verdicts[one["verdict"]] += 1
+                    continue
+                self.verdicts[one["verdict"]] += 1
+                self.stored += one["verdict"] in _STORED
+                self.duplicates += one["verdict"] not in _STORED
 
     def _answers(
-        self,
-        name: str,
-        argument: str,
-        items: list[dict[str, Any]],
-        places: Sequence[str],
+        self, name: str, argument: str, items: Items, places: Sequence[str]
     ) -> Iterator[tuple[dict[str, Any], Sequence[str]]]:
         """Send a batch, and yield the answers with the places of their items.
 
@@ -287,7 +286,7 @@ def feed(
             send(BATCH_TURNS)
         send(1)
         result = sender.close()
-    if run and (sender.stored or sender.verdicts.keys() & _STORED):
+    if run and sender.stored:
         result["run"] = run
     if sender.verdicts:
         result["memories"] = dict(sender.verdicts)

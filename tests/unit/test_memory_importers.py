@@ -295,7 +295,7 @@ def imported(memory, tmp_path):
 
 def test_an_import_twice_changes_no_byte(memory, imported, clock):
     first = imported("mem0.json", MEM0)
-    assert first["memories"] == {"created": 2}
+    assert (first["stored"], first["memories"]) == (2, {"created": 2})
     assert len(first["refused"]) == 1
     vault = memory.settings.vault
     before = {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()}

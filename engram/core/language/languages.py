@@ -233,6 +233,9 @@ def any_pattern(name: str, key: str) -> str:
     return "|".join(map(pattern, texts(name, key).values()))
 
 
+_NO_MATCH = re.compile("(?!)")
+
+
 class LazyPattern:
     """A regular expression that is compiled for the first text that has its words.
 
@@ -255,59 +258,43 @@ class LazyPattern:
             self._needs = needed_words(self.pattern)
         return self._needs
 
-    def _matches_nothing(self, text: str) -> bool:
-        """Return whether an expression is not compiled, and need not be for `text`."""
-        if self._compiled is not None:
-            return False
-        folded = _folded(text)
-        for one in self.needs:
-            for word in one:
-                if word in folded:
-                    break
-            else:
-                return True
-        return False
-
-    def _expression(self) -> re.Pattern[str]:
+    def _expression(self, text: str) -> re.Pattern[str]:
+        """Return the expression, or one without a match if `text` lacks its words."""
         if self._compiled is None:
+            has = _folded(text).__contains__
+            if not all(any(map(has, one)) for one in self.needs):
+                return _NO_MATCH
             self._compiled = re.compile(self.pattern, self._flags)
         return self._compiled
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
         """Search `text` as `re.Pattern.search` does."""
-        if self._matches_nothing(text):
-            return None
-        return self._expression().search(text, *span)
+        return self._expression(text).search(text, *span)
 
     def match(self, text: str, *span: int) -> re.Match[str] | None:
         """Match `text` as `re.Pattern.match` does."""
-        if self._matches_nothing(text):
-            return None
-        return self._expression().match(text, *span)
+        return self._expression(text).match(text, *span)
 
     def fullmatch(self, text: str, *span: int) -> re.Match[str] | None:
         """Match `text` as `re.Pattern.fullmatch` does."""
-        if self._matches_nothing(text):
-            return None
-        return self._expression().fullmatch(text, *span)
+        return self._expression(text).fullmatch(text, *span)
 
     def findall(self, text: str, *span: int) -> list[Any]:
         """Return all matches as `re.Pattern.findall` does."""
-        return self._expression().findall(text, *span)
+        return self._expression(text).findall(text, *span)
 
     def finditer(self, text: str, *span: int) -> Iterator[re.Match[str]]:
         """Return an iterator as `re.Pattern.finditer` does."""
-        return self._expression().finditer(text, *span)
+        return self._expression(text).finditer(text, *span)
 
     def split(self, text: str, maxsplit: int = 0) -> list[str]:
         """Split `text` as `re.Pattern.split` does."""
-        return self._expression().split(text, maxsplit)
+        return self._expression(text).split(text, maxsplit)
 
     def sub(self, new: str | Callable[[re.Match[str]], str], text: str) -> str:
         """Replace matches as `re.Pattern.sub` does."""
-        if self._matches_nothing(text):
-            return text
-        return self._expression().sub(new, text)
+        expression = self._expression(text)
+        return text if expression is _NO_MATCH else expression.sub(new, text)
 
 
 class Screen(Generic[Row]):

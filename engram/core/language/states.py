@@ -338,10 +338,9 @@ def _of_part(
     code: str, clause: str, span: tuple[int, int], *, introduces: bool
 ) -> tuple[State, ...]:
     """Return the states of a part of a clause; one without a subject is the user's."""
-    rules = _rules(code)
-    has_capitals = _has_capitals(clause)
+    words, has_capitals = clause[slice(*span)], _has_capitals(clause)
     for ends in (True, False):
-        part = _Part(rules, clause[slice(*span)], has_capitals=has_capitals, ends=ends)
+        part = _Part(_rules(code), words, has_capitals=has_capitals, ends=ends)
         if found := part.states(introduces=introduces):
             return tuple(found)
         if not part.is_over:
@@ -453,12 +452,18 @@ class _Part:
         """Return its states, of the first row that fits; the subject may be elided."""
         timeless = " ".join(self.rules.times.sub(" ", self.bare).split())
         forms = dict.fromkeys((self.bare, self.marked, self.whole, timeless))
-        for subject in ("", self.rules.speaker):
+        speaker = self.rules.speaker
+        rows = [
+            row
+            for row in self.rules.rows.of(
+                "\n".join(f"{speaker} {one}" for one in forms)
+            )
+            if introduces or row.needs != "name"
+        ]
+        for subject in ("", speaker):
             for words in forms:
                 told = f"{subject} {words}" if subject else words
-                for row in self.rules.rows.of(told):
-                    if row.needs == "name" and not introduces:
-                        continue
+                for row in rows:
                     if found := self._by_row(row, told, subject):
                         return found
         return []
@@ -786,11 +791,8 @@ def _state_asked_for(question: str) -> State | None:
         return None
     for code in _codes(question):
         rules = _rules(code)
-        asked = _Part(
-            rules,
-            question.strip(" ?？.!¿¡"),
-            has_capitals=_has_capitals(question),
-        )
+        words, has_capitals = question.strip(" ?？.!¿¡"), _has_capitals(question)
+        asked = _Part(rules, words, has_capitals=has_capitals)
         words = rules.asking.sub("", asked.bare)
         for name, pattern, is_past in rules.asks.of(words):
             if not (match := pattern.fullmatch(words)):
