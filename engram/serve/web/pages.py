@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import NotFoundError
@@ -57,11 +57,14 @@ FIGURES = {
     "turns": "turns",
     "sessions": "conversations",
     "files": "files",
-    "waiting_turns": "waiting turns",
-    "distilling_turns": "turns in progress",
-    "parked_turns": "parked turns",
-    "dead_turns": "dead turns",
 }
+WAITING = {
+    "waiting_turns": "still to be read",
+    "distilling_turns": "being read",
+    "parked_turns": "waiting for the model",
+    "dead_turns": "given up",
+}
+"""Words for the states of turns from which no memory was taken yet."""
 _SOURCE = re.compile(r"^- (\[[^\]]*\] )?")
 """What precedes a statement in a line of a context."""
 
@@ -104,6 +107,7 @@ def _found(call: Call, query: Query, asked: str) -> dict[str, Any]:
     return {
         "answer": answer,
         "groups": [group for group in groups if group[1]],
+        "words": {hit["key"]: hit["text"] for hit in hits},
         "most": max(sums, default=0) or 1,
     }
 
@@ -180,8 +184,7 @@ def people(call: Call, query: Query) -> Shown:  # noqa: ARG001  # as the other p
         for kind, heading in TYPES.items()
     }
     return "people.html", {
-        "groups": groups, "total": len(rows), "listed": len(listed),
-        "most": max((row["memories"] for row in rows), default=0) or 1,
+        "groups": groups, "total": len(rows), "listed": len(listed)
     }  # fmt: skip
 
 
@@ -197,7 +200,7 @@ def entity(call: Call, query: Query) -> Shown:
             "days": related_days(one),
         }
         for key, heading in (
-            ("relations", ""), ("planned_relations", ""), ("former_relations", "was "),
+            ("relations", ""), ("planned_relations", ""), ("former_relations", "formerly "),
         )
         for one in row.get(key, ())
     ]  # fmt: skip
@@ -259,8 +262,8 @@ def health(call: Call, query: Query) -> Shown:
     status = call("status")
     doctor = call("doctor") if query.get("check") else None
     runs = call("runs", last=1)["runs"]
-    degraded = (status.get("daemon") or {}).get("degraded") or {}
-    faults = {**(status.get("faults") or {}), **degraded}
+    daemon = status.get("daemon") or {}
+    faults = {**(status.get("faults") or {}), **(daemon.get("degraded") or {})}
     findings = [{"level": "error", "what": f"{k}: {v}"} for k, v in faults.items()]
     number = status.get("problems", 0)
     budget = status.get("budget", {})
@@ -273,6 +276,13 @@ def health(call: Call, query: Query) -> Shown:
         "figures": {
             words: status[name] for name, words in FIGURES.items() if name in status
         },
+        "waiting": [
+            f"{status[name]:,} turns {words}"
+            for name, words in WAITING.items()
+            if status.get(name)
+        ],
+        "since": datetime.now().astimezone()
+        - timedelta(seconds=daemon.get("uptime_seconds", 0)),
         "used": {
             name: (budget.get(name, 0), budget.get(f"{name}_per_day", 0))
             for name in ("calls", "tokens")

@@ -20,6 +20,8 @@ WEEKDAYS, WEEKS = 7, 53
 WIDTH, HEIGHT = 640, 120
 COLUMNS = ((10, 22), (205, 34), (480, 34))
 """Left edge of each column of a neighbourhood, and the characters of a name there."""
+WIDE = (*COLUMNS[:1], (205, 74), COLUMNS[-1])
+"""The same for a neighbourhood without a last column."""
 ROW = 26
 LETTER = 6.8
 """Approximate width of a Latin letter of a name, in pixels."""
@@ -77,7 +79,8 @@ def neighbourhood(
         by_column[min(node["distance"], len(COLUMNS) - 1)].append(node)
     most = max(map(len, by_column))
     placed: dict[str, dict[str, Any]] = {}
-    for (x, letters), column in zip(COLUMNS, by_column, strict=True):
+    alone = not by_column[-1]
+    for (x, letters), column in zip(WIDE if alone else COLUMNS, by_column, strict=True):
         above = {key: one["y"] for key, one in placed.items()}
         column.sort(
             key=lambda node: min(
