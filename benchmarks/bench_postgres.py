@@ -25,13 +25,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import material
 import psycopg
+from evaluation import report
+from evaluation.datasets import read_cases
+from evaluation.run import Baselines, measure, opened
 from figures import seconds_of
 
 from engram import config
 from engram.memory import VaultMemory
-from engram.serve.evaluation import report
-from engram.serve.evaluation.datasets import read_cases
-from engram.serve.evaluation.run import Baselines, measure, opened
 from tests.postgres import server
 
 if TYPE_CHECKING:

@@ -26,6 +26,14 @@ from typing import Any
 
 import exact_words
 import numpy as np
+from evaluation import metrics, report
+from evaluation.baselines import lower_words, okapi, split_at_blanks
+from evaluation.datasets import (
+    EvaluationCase,
+    EvaluationQuestion,
+    read_cases,
+)
+from evaluation.run import Baselines, measure, opened
 
 from engram import config
 from engram.core import ranking
@@ -34,14 +42,6 @@ from engram.core.records import Problem
 from engram.extraction.rules.engine import extract
 from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.filters import SearchFilter
-from engram.serve.evaluation import metrics, report
-from engram.serve.evaluation.baselines import lower_words, okapi, split_at_blanks
-from engram.serve.evaluation.datasets import (
-    EvaluationCase,
-    EvaluationQuestion,
-    read_cases,
-)
-from engram.serve.evaluation.run import Baselines, measure, opened
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "bench" / "data"
 FILES = {

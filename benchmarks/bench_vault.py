@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from engram.testing import Simulation
-from engram.vault.template import create_vault, template_folder
+from engram.vault.template import create_vault, shipped
 from tests.fakes.openai_server import Body, FakeServer
 from tests.fakes.scribe import scribe, task_of
 
@@ -54,7 +54,7 @@ def rows_of(name: str) -> list[dict[str, Any]]:
 def played(folder: Path, model: str | None = None) -> Counter[str]:
     """The notes after the conversation, by folder; `model` is the address of a server."""
     vault = folder / "vault"
-    create_vault(vault, "talk", template_folder())
+    create_vault(vault, "talk", shipped("vault_template"))
     (vault / "engram.toml").write_text(f'id = "talk"\nzone = "{ZONE}"\n')
     brought = notes_in(vault)
     env = {"ENGRAM_MODEL": "recorded", "ENGRAM_BASE_URL": model} if model else {}

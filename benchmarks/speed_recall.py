@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import material
+from evaluation.datasets import read_cases
+from evaluation.run import opened
 from figures import Row, milliseconds, quantile, ratio, seconds_of
 
 from engram.core.records import Problem
 from engram.memory import VaultMemory
-from engram.serve.evaluation.datasets import read_cases
-from engram.serve.evaluation.run import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram import config
-from engram.vault.template import create_vault, template_folder
+from engram.vault.template import create_vault, shipped
 from tests.fakes.answers import ID
 from tests.fakes.openai_server import FakeServer
 from tests.fakes.stepped import SteppedDaemon
@@ -271,7 +271,7 @@ class Year:
 
 def _settings(folder: Path, url: str, zone: str) -> Settings:
     vault = folder / "vault"
-    create_vault(vault, ID, template_folder())
+    create_vault(vault, ID, shipped("vault_template"))
     (vault / "engram.toml").write_text(f'id = "{ID}"\nzone = "{zone}"\n')
     env = {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)}
     env |= {

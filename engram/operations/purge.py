@@ -262,7 +262,7 @@ class PurgePlanner:
 
     def _vocabulary(self) -> list[str]:
         """Return the words of the format and of the template, which are not traces."""
-        template_files = sorted(template.template_folder().rglob("*"))
+        template_files = sorted(template.shipped("vault_template").rglob("*"))
         logs = sorted((self.vault.root / "state").glob("*.jsonl"))
         found = [
             file.read_text("utf-8", "replace")

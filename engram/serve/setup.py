@@ -48,7 +48,7 @@ def init_vault(
 
     In a repository the new files are committed.
     """
-    vault, source = load().vault, template.template_folder()
+    vault, source = load().vault, template.shipped("vault_template")
     vault_id = ulid(datetime.now(UTC), secrets.token_hex(16))
     if dry_run:
         return {

@@ -36,7 +36,7 @@ def create_like(settings: Settings, into: Path, name: str) -> None:
     except NotFoundError:  # without a vault of the user, the defaults
         own = b""
     disk.write_new(into / template.SETTINGS, template.with_id(own, name))
-    template.create_vault(into, name, template.template_folder())
+    template.create_vault(into, name, template.shipped("vault_template"))
 
 
 def settings_for(settings: Settings, into: Path, name: str, home: Path) -> Settings:

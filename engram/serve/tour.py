@@ -43,7 +43,7 @@ def tour() -> None:
         template.create_vault(
             vault,
             ulid(datetime.now(UTC), secrets.token_hex(16)),
-            template.template_folder(),
+            template.shipped("vault_template"),
         )
         from engram import config
 

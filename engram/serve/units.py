@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram.errors import StorageError, UnavailableError
+from engram.errors import UnavailableError
 from engram.serve import setup, socket_client
 from engram.vault import disk
-from engram.vault.template import PACKAGE, check_vault
+from engram.vault.template import check_vault, shipped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,24 +60,11 @@ def rendered(
     texts = {}
     daemon = ["engram@.service"] if instance else names(settings.socket)
     for name in ["engram-consolidate.service", *NIGHTLY] if nightly else daemon:
-        text = (unit_folder() / name).read_text("utf-8")
+        text = (shipped("systemd") / name).read_text("utf-8")
         for mark, word in words.items():
             text = text.replace(mark, word)
         texts[Path(home) / "systemd" / "user" / name] = text
     return texts
-
-
-def unit_folder() -> Path:
-    """Return the folder of the unit files: in the package, or in the source tree.
-
-    Raises StorageError if there is none.
-    """
-    for folder in (PACKAGE / "systemd", PACKAGE.parent / "systemd"):
-        if folder.is_dir():
-            return folder
-    raise StorageError(
-        "the unit files are missing", where=str(PACKAGE), fix="Install engram again."
-    )
 
 
 def quoted(text: str, *, command: bool = False) -> str:

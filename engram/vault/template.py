@@ -31,14 +31,12 @@ _NAME_ANOTHER = (
 _ID_LINE = re.compile(rb"^#? *id *=.*\n", re.MULTILINE)
 
 
-def template_folder() -> Path:
-    """Return the folder of the template in the package or the source tree."""
-    for folder in (PACKAGE / "vault_template", PACKAGE.parent / "vault_template"):
+def shipped(name: str) -> Path:
+    """Return a folder that is beside the package, and inside it when installed."""
+    for folder in (PACKAGE / name, PACKAGE.parent / name):
         if folder.is_dir():
             return folder
-    raise StorageError(
-        "the vault template is missing", where=str(PACKAGE), fix="Install engram again."
-    )
+    raise StorageError(f"{PACKAGE / name} is missing", fix="Install engram again.")
 
 
 def check_vault(vault: Path) -> None:

@@ -124,7 +124,7 @@ def test_exposure_is_small(tmp_path, kind):
 
 @pytest.mark.parametrize("name", ["engram.service", "engram@.service"])
 def test_a_unit_says_what_must_hold(name):
-    text = (units.unit_folder() / name).read_text()
+    text = (units.shipped("systemd") / name).read_text()
     wanted = "Type=notify,WatchdogSec=60,Restart=on-failure,UMask=0077,PrivateUsers=yes,ProtectSystem=strict,MemoryMax=2G"
     for line in wanted.split(","):
         assert f"\n{line}\n" in text
@@ -134,7 +134,7 @@ def test_a_unit_says_what_must_hold(name):
 
 def sandbox(name):
     """What a unit may not do and not use up."""
-    text = (units.unit_folder() / name).read_text()
+    text = (units.shipped("systemd") / name).read_text()
     return text[text.index("# A user namespace") :].partition("[Install]")[0].strip()
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from engram.ingest.importers import read_export
 from engram.serve import observe
-from engram.vault.template import create_vault, template_folder
+from engram.vault.template import create_vault, shipped
 from tests.fakes.obsidian import broken_links, orphan_boxes
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +28,7 @@ QUESTIONS = 2
 @pytest.fixture
 def vault(settings):
     """As `engram init` makes it."""
-    create_vault(settings.vault, settings.vault_id, template_folder())
+    create_vault(settings.vault, settings.vault_id, shipped("vault_template"))
     return settings.vault
 
 

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from evaluation import datasets, metrics
+from evaluation.baselines import BASELINES
+from evaluation.datasets import read_cases
 
 from engram.core.records import Problem
 from engram.errors import (
@@ -23,9 +26,6 @@ from engram.errors import (
 )
 from engram.serve.commands import run
 from engram.serve.commands.evaluation import eval_
-from engram.serve.evaluation import datasets, metrics
-from engram.serve.evaluation.baselines import BASELINES
-from engram.serve.evaluation.datasets import read_cases
 from tests.fakes.answers import settings_in
 from tests.fakes.evaluations import SAID, locomo, longmemeval, realtalk
 from tests.fakes.openai_server import FakeServer, facts_from, prompt_text

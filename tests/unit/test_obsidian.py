@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from engram.testing import Simulation
-from engram.vault.template import create_vault, missing_files, template_folder
+from engram.vault.template import create_vault, missing_files, shipped
 
 BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
-VIEWS = sorted((template_folder() / "views").glob("*.base"))
+VIEWS = sorted((shipped("vault_template") / "views").glob("*.base"))
 
 
 def bytes_of(folder):
@@ -94,7 +94,7 @@ def test_the_title_of_a_fact_is_its_statement(memory):
     """The formula's own patterns, on the name of a real file."""
     memory.call("remember", {"text": "Anna is allergic to peanuts."})
     (path,) = memory.settings.vault.glob("facts/*/*.md")
-    tree = yaml.safe_load((template_folder() / "views/facts.base").read_text())
+    tree = yaml.safe_load((shipped("vault_template") / "views/facts.base").read_text())
     formula = tree["formulas"]["title"]
     (test,) = re.findall(r"/(\S+)/\.matches", formula)
     assert re.search(test, path.stem)
@@ -130,7 +130,7 @@ def outer(tmp_path):
 def test_engram_inside_of_a_vault_leaves_every_other_byte(outer, tmp_path):
     before = bytes_of(outer)
     vault = outer / 'Bots\' "memory"'
-    create_vault(vault, "01KBH2Q0M6T4W2Y0B7C5D9E1FX", template_folder())
+    create_vault(vault, "01KBH2Q0M6T4W2Y0B7C5D9E1FX", shipped("vault_template"))
     with Simulation(vault, at=BEGIN, home=tmp_path / "home") as sim:
         turns = ["My sister Anna is allergic to peanuts.", "I promise to call Anna."]
         sim.call("observe", turns=[{"text": one, "session": "s"} for one in turns])
@@ -150,7 +150,7 @@ def test_engram_inside_of_a_vault_leaves_every_other_byte(outer, tmp_path):
 
 def test_the_views_inside_of_a_vault_show_this_folder_alone(outer):
     vault = outer / 'Bots\' "memory"' / "one"
-    create_vault(vault, "x", template_folder())
+    create_vault(vault, "x", shipped("vault_template"))
     for view in vault.glob("views/*.base"):
         tree = yaml.safe_load(view.read_text())
         folders = re.findall(
@@ -177,16 +177,16 @@ def test_types_that_a_vault_has_stay_and_ours_are_added(tmp_path):
     path = vault / ".obsidian/types.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"types": {"created": "text", "mine": "number"}, "more": [1]}')
-    planned = missing_files(vault, "x", template_folder())
+    planned = missing_files(vault, "x", shipped("vault_template"))
     assert ".obsidian/types.json" in planned
     assert "mine" in path.read_text()
     assert "confidence" not in path.read_text()
-    create_vault(vault, "x", template_folder())
+    create_vault(vault, "x", shipped("vault_template"))
     found = json.loads(path.read_text())
     assert found["more"] == [1]
     assert (found["types"]["created"], found["types"]["mine"]) == ("text", "number")
     assert found["types"]["confidence"] == "number"
-    assert create_vault(vault, "x", template_folder()) == ()
+    assert create_vault(vault, "x", shipped("vault_template")) == ()
 
 
 @pytest.mark.parametrize("raw", ["not json", "[]", '{"types": 3}'])
@@ -195,5 +195,5 @@ def test_types_that_cannot_be_read_are_left_alone(tmp_path, raw):
     path = vault / ".obsidian/types.json"
     path.parent.mkdir(parents=True)
     path.write_text(raw)
-    create_vault(vault, "x", template_folder())
+    create_vault(vault, "x", shipped("vault_template"))
     assert path.read_text() == raw

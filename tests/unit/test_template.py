@@ -20,7 +20,7 @@ from engram.core.sessions import SUMMARY_KEYS
 from engram.errors import BadRequestError
 from engram.serve.setup import init_vault
 from engram.vault import facts, frontmatter
-from engram.vault.template import create_vault, template_folder
+from engram.vault.template import create_vault, shipped
 
 TEMPLATE = Path(__file__).parents[2] / "vault_template"
 BASES = sorted(TEMPLATE.glob("views/*.base"))
@@ -115,10 +115,10 @@ def test_a_formula_uses_only_functions_that_obsidian_documents(base):
 
 def test_no_vault_is_made_inside_of_a_vault(tmp_path):
     outer = tmp_path / "Engram"
-    create_vault(outer, "01KBH2Q0M6T4W2Y0B7C5D9E1FX", template_folder())
+    create_vault(outer, "01KBH2Q0M6T4W2Y0B7C5D9E1FX", shipped("vault_template"))
     before = sorted(outer.rglob("*"))
     with pytest.raises(BadRequestError, match="inside of the vault") as fault:
-        create_vault(outer / "facts" / "new", "01KBH2Q0M6", template_folder())
+        create_vault(outer / "facts" / "new", "01KBH2Q0M6", shipped("vault_template"))
     assert "--vault" in fault.value.fix
     assert sorted(outer.rglob("*")) == before
 

@@ -12,7 +12,7 @@ from engram.core.records import Candidate, Fact, Interval
 from engram.errors import BadRequestError
 from engram.serve.output import shown
 from engram.vault import frontmatter
-from engram.vault.template import create_vault, template_folder
+from engram.vault.template import create_vault, shipped
 from tests.fakes.obsidian import broken_links, orphan_boxes
 
 AGENCY = Fact(
@@ -349,7 +349,7 @@ def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere
     away instead.
     """
     vault = memory.settings.vault
-    create_vault(vault, memory.settings.vault_id, template_folder())
+    create_vault(vault, memory.settings.vault_id, shipped("vault_template"))
     say(memory, "I'll call the shelter on Monday.")
     promise(memory, "I will call the agency about the flat.")
     clock.advance(hours=1)

@@ -71,7 +71,10 @@ def eval_(
     configuration. Prints the share of the evidence that recall finds, next to simpler
     retrievers. After Ctrl-C the same command continues.
     """  # noqa: D301
-    from engram.serve.evaluation.command import evaluate
+    from engram.vault.template import shipped
+
+    sys.path.insert(0, str(shipped("benchmarks")))
+    from evaluation.command import evaluate
 
     def agree(words: str) -> bool:
         if yes or not sys.stdin.isatty():

@@ -152,6 +152,6 @@ def _count(name: str, number: int) -> str:
 
 def eval_lines(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the figures of an evaluation."""
-    from engram.serve.evaluation import report
+    from evaluation import report
 
     yield from report.lines(result)

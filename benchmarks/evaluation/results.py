@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from engram import __version__
 from engram.errors import BadRequestError, ConflictError, NotFoundError
 from engram.ingest.importers import files
-from engram.serve.evaluation.datasets import RESULTS, files_of
 from engram.vault import disk
+from evaluation.datasets import RESULTS, files_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

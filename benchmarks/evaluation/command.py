@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import BadRequestError, ConfigError
-from engram.serve.evaluation import report
-from engram.serve.evaluation.results import (
+from engram.serve.output import INTERRUPTED
+from engram.serve.terminal import Bar
+from evaluation import report
+from evaluation.results import (
     ResultFile,
     default_file,
     header,
     read_results,
 )
-from engram.serve.evaluation.run import Evaluation, without_models
-from engram.serve.evaluation.sample import estimate, sample
-from engram.serve.output import INTERRUPTED
-from engram.serve.terminal import Bar
+from evaluation.run import Evaluation, without_models
+from evaluation.sample import estimate, sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,12 +7,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import BadRequestError
-from engram.serve.evaluation import metrics
+from evaluation import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from engram.serve.evaluation.metrics import MeanInterval
+    from evaluation.metrics import MeanInterval
 
     Rows = Sequence[Mapping[str, Any]]
     Figure = Mapping[str, float]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Problem
 from engram.errors import BadRequestError
-from engram.serve.evaluation.datasets import read_cases
+from evaluation.datasets import read_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.serve.evaluation.datasets import EvaluationCase
+    from evaluation.datasets import EvaluationCase
 
 FIXED_TOKENS = {"extract": 1500, "answer": 300, "grade": 250}
 """Tokens of a call besides its text: instructions and reply."""
@@ -94,7 +94,7 @@ def _chosen(ids: Sequence[str], limit: int | None, seed: int) -> list[str]:
     """Return at most `limit` of the ids, selected at random, in order."""
     if limit is None or limit >= len(ids):
         return list(ids)
-    some = set(random.Random(seed).sample(ids, limit))  # noqa: S311
+    some = set(random.Random(seed).sample(ids, limit))
     return [one for one in ids if one in some]
 
 

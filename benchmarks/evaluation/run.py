@@ -22,9 +22,9 @@ from engram.errors import UnavailableError
 from engram.extraction.extract import Extractor
 from engram.memory import VaultMemory
 from engram.pipeline.executor import Inline
-from engram.serve.evaluation import metrics
-from engram.serve.evaluation.baselines import BASELINES, filled
 from engram.serve.temporary import SetClock, create_like, settings_for
+from evaluation import metrics
+from evaluation.baselines import BASELINES, filled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.policy import Policy
     from engram.core.records import Turn
-    from engram.serve.evaluation.datasets import EvaluationCase, EvaluationQuestion
-    from engram.serve.evaluation.results import ResultFile
-    from engram.serve.evaluation.sample import Sample
+    from evaluation.datasets import EvaluationCase, EvaluationQuestion
+    from evaluation.results import ResultFile
+    from evaluation.sample import Sample
 
 NAME = "evaluation"
 RANKED = {"k": 50, "budget": 100_000}
