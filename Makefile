@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Tests start hundreds of processes; each of them would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-proxy demo-mcp demo-fleet test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs measure lock clean bytecode
+.PHONY: demo demo-proxy demo-mcp demo-fleet test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs measure lock clean bytecode conformance
 
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
 	@$(if $(DATA),,$(BIN)/engram tour)
@@ -57,6 +57,9 @@ year: $(READY)  ## a simulated year of real conversations, held against its gold
 
 lives: $(READY)  ## months of what people tell and ask (ACCEPT=1: list what passes now; LIFE=file: that one, told in full)
 	$(PY) benchmarks/lives.py $(if $(ACCEPT),--accept) $(if $(LIFE),-v "$(LIFE)")
+
+conformance: $(READY)  ## the conformance suite of MCP against /mcp (needs npm, which fetches node 22)
+	$(PY) tools/conformance
 
 TABLE := engram/operations/table.json
 

@@ -97,7 +97,7 @@ def agent(memory):
 
 # row: X27
 def test_what_an_agent_remembers_is_its_own_word(memory, agent):
-    shown = agent("The gate of the depot is green.", agent=False)
+    shown = agent("The gate of the depot is green.")
     fact = shown["memory"]
     assert (fact["origin"], fact["confidence"]) == ("agent", 0.7)
     assert shown["said_by"] == "assistant"

@@ -125,7 +125,7 @@ class McpServer:
             }
         if method == "initialize" and not stateless:
             return _initialised(params)
-        if method == "ping":
+        if method == "ping" and not stateless:
             return {}
         raise RpcError(METHOD_NOT_FOUND, f"there is no method {method!r}")
 
