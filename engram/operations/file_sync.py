@@ -126,7 +126,7 @@ class FileSync:
             time.sleep(self.settings.policy.files.settle_most_seconds)
             self.rescan(unsettled)
 
-    @operation(Reindexed, writes=True, own_command=True)
+    @operation(Reindexed, writes=True)
     def reindex(
         self,
     ) -> dict[str, Any]:

@@ -105,7 +105,7 @@ class RequestedRuns:
             threshold = self.loop.settings.policy.lifecycle.prune_confidence
         return self.maintenance.prune(threshold, dry_run=dry_run).as_json()
 
-    @operation(ComingChanges, "GET /v1/forecast", writes=True, own_command=True)
+    @operation(ComingChanges, "GET /v1/forecast", writes=True)
     def forecast(
         self,
         *,

@@ -142,10 +142,42 @@ OTHER_NAMES = {
 """Names by which users may call a command, by its name."""
 
 
+GROUPS = {
+    "Every day": "remember recall list show why correct forget restore todos entities context open web",
+    "Conversations": "observe import sessions session timeline digest",
+    "Review": "review confirm dispute settle pin unpin promote demote sensitivity history undo runs merge",
+    "Care": "status doctor stats consolidate forecast synthesize prune purge reindex reprocess eval export",
+    "Setup": "init tour up down daemon connect token config policy completion",
+}
+"""The groups of the help, with their commands; the others are for programs."""
+
+
 class CommandGroup(click.Group):
     """A group whose commands take the common options."""
 
     command_class = Command
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the commands in groups, those of a group in the order of their use."""
+        if self is not tree:
+            super().format_commands(ctx, formatter)
+            return
+        left = dict(sorted(self.commands.items()))
+        groups = {
+            name: {one: left.pop(one) for one in words.split()}
+            for name, words in GROUPS.items()
+        }
+        most = formatter.width - 6 - max(map(len, self.commands))
+        for name, commands in (groups | {"For programs": left}).items():
+            with formatter.section(name):
+                formatter.write_dl(
+                    [
+                        (key, one.get_short_help_str(most))
+                        for key, one in commands.items()
+                    ]
+                )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

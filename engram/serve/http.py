@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from concurrent.futures import Future
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from starlette.applications import Starlette
@@ -122,6 +124,28 @@ class Routes(Protocol):
         """Return why an answer may be incomplete, or ''."""
 
 
+LATE_SECONDS = 1.0
+"""Seconds after which an answer came late for a program in which somebody waits."""
+MOST_CLIENTS = 30
+
+
+class Clients:
+    """When each program was last heard, by its User-Agent, and its late answers."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[str, Any]] = {}
+
+    def heard(self, name: str, seconds: float) -> None:
+        """Note a request of a program that was answered after so many seconds."""
+        if not name:
+            return
+        late = self.rows.pop(name, {"late": 0})["late"] + (seconds > LATE_SECONDS)
+        now = datetime.now().astimezone().isoformat(timespec="seconds")
+        self.rows[name] = {"heard": now, "late": late}
+        for oldest in [*self.rows][:-MOST_CLIENTS]:
+            self.rows.pop(oldest, None)
+
+
 def application(
     answers: Routes,
     places: int,
@@ -163,16 +187,17 @@ def application(
     routes = [
         Route(path, endpoint, methods=["GET"]) for path, endpoint in plain.items()
     ]
+    clients = Clients()
     endpoints: dict[str, dict[str, Endpoint]] = {}
     for operation in sorted(OPERATIONS, key=lambda one: -len(one.path)):
         path = operation.path.replace("{id}", "{id:path}")
-        endpoint = _endpoint(operation, answers, asyncio.Semaphore(places))
+        endpoint = _endpoint(operation, answers, asyncio.Semaphore(places), clients)
         endpoints.setdefault(path, {})[operation.method] = endpoint
     routes += [
         Route(path, _by_method(choices), methods=METHODS)
         for path, choices in endpoints.items()
     ]
-    routes.append(mcp_route(answers, places))
+    routes.append(mcp_route(answers, places, clients.heard))
     routes += proxy.routes() if proxy else []
     routes += pages
     return Starlette(
@@ -202,7 +227,7 @@ def _by_method(choices: Mapping[str, Endpoint]) -> Endpoint:
 
 
 def _endpoint(
-    operation: Operation, answers: Routes, places: asyncio.Semaphore
+    operation: Operation, answers: Routes, places: asyncio.Semaphore, clients: Clients
 ) -> Endpoint:
     """Return the function of an operation: it parses, calls and encodes in a thread.
 
@@ -210,6 +235,7 @@ def _endpoint(
     """
 
     async def endpoint(request: Request) -> Response:
+        began = time.monotonic()
         body = await request.body() if operation.method in {"POST", "PATCH"} else b""
 
         operation.authorise(request.state.standing)
@@ -227,13 +253,16 @@ def _endpoint(
             )
             if isinstance(result, Future):
                 return result
+            if "daemon" in result:
+                result["daemon"]["clients"] = dict(clients.rows)
             return _json(result, operation.status)
 
         async with places:
             response = await run_in_threadpool(answer)
         if isinstance(response, Future):
             result: dict[str, Any] = await asyncio.wrap_future(response)
-            return _json(result, operation.status)
+            response = _json(result, operation.status)
+        clients.heard(request.headers.get("user-agent", ""), time.monotonic() - began)
         return response
 
     return endpoint

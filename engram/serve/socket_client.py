@@ -278,15 +278,18 @@ def call(
     timeout: float | None = None,
     owner: bool = False,
     folder: str | None = None,
+    client: str = "",
 ) -> dict[str, Any]:
     """Return the result of operation `name`; raise the EngramError of the daemon.
 
     `owner` is true for the owner's command line, false for a chatbot
     (`auth.SocketAccess`). With `folder`, the vault's, a daemon that serves another
-    folder refuses.
+    folder refuses. `client` is the program for which this one asks.
     """
     request = request_of(name, params)
-    return send(path, request, timeout=timeout, owner=owner, folder=folder)
+    return send(
+        path, request, timeout=timeout, owner=owner, folder=folder, client=client
+    )
 
 
 def page_link(path: str, folder: str | None = None) -> dict[str, Any]:
@@ -301,10 +304,12 @@ def send(
     timeout: float | None = None,
     owner: bool = False,
     folder: str | None = None,
+    client: str = "",
 ) -> dict[str, Any]:
     """Send method, target and body; return the answer as in `call`."""
     method, target, body = request
     lines = [f"{method} {target} HTTP/1.1", "Host: engram", "Connection: close"]
+    lines += [f"User-Agent: {client}"] if client else []
     lines += ["Engram-Caller: owner"] if owner else []
     if mark := folder_mark(folder):
         lines.append(f"{FOLDER_HEADER}: {mark}")

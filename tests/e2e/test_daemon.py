@@ -440,7 +440,7 @@ def test_the_daemon_puts_the_vault_in_order_and_takes_it_back_when_told(world):
     (state / "memory-actions.jsonl").write_text(f"{json.dumps(row)}\n")
     world.start()
     assert "would archive" in world.engram("consolidate", "--dry-run")
-    assert "archive: Anna saw a red car" in world.engram("forecast", "--plot")
+    assert "archive: Anna saw a red car" in world.engram("forecast", "--curve")
     assert note.read_bytes() == before
     world.call("observe", turns=[{"text": SAID, "session": "s"}])
 

@@ -12,7 +12,7 @@ import shlex
 import shutil
 import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     """Function from a file's text, the command of engram and `undo` to the new text."""
 
 NAME = "engram"
-HOOK_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop")
 HOOK_SECONDS = 5
 BEGIN, END = "# engram: begin", "# engram: end"
 
@@ -40,13 +39,15 @@ BEGIN, END = "# engram: begin", "# engram: end"
 class Client:
     """A program that can be connected.
 
-    `files` are the files of its configuration, below the home folder, each with the
-    function that changes its text. `hints` returns the lines to print.
+    `hints` returns the lines to print. `files` are the files of its configuration,
+    below the home folder, each with the functions that change its text, as the `page`
+    of its own documentation describes them.
     """
 
     title: str
     hints: Callable[[Settings, Sequence[str]], Sequence[str]]
-    files: Mapping[str, Change]
+    files: Mapping[str, Sequence[Change]] = field(default_factory=dict)
+    page: str = ""
 
 
 def connect(
@@ -71,17 +72,19 @@ def connect(
         )
     own = command(vault)
     planned: dict[Path, tuple[str, str]] = {}
-    for relative, change in client.files.items():
+    for relative, changes in client.files.items():
         path = (_home(env) / relative).resolve()
         refuse_special(path)
         try:
             before = path.read_text("utf-8") if path.exists() else ""
-            after = change(before, own, undo)
+            after = before
+            for change in changes:
+                after = change(after, own, undo)
         except (OSError, ValueError, RecursionError) as fault:
             raise ConflictError(
                 "the file cannot be parsed; nothing was written",
                 where=f"{path}: {fault}",
-                fix="Correct the file, or add the entries by hand.",
+                fix=f"Correct the file, or add the entry by hand: {client.page}",
             ) from fault
         if after != before:
             planned[path] = (before, after)
@@ -115,34 +118,53 @@ def with_verb(own: Sequence[str], verb: str) -> list[str]:
 # -- files of the clients --------------------------------------------------------------
 
 
-def mcp_servers(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
-    """Return a JSON file with engram among its `mcpServers`, or without it."""
-    tree = _parsed(text)
-    servers = _table(tree, "mcpServers")
-    if undo:
-        servers.pop(NAME, None)
-    else:
+def server(*place: str, **more: Any) -> Change:
+    """Return the change that puts the MCP server of engram at a place of a JSON file.
+
+    `more` are fields of the entry that this client wants beside the command.
+    """
+
+    def change(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
         executable, *arguments = with_verb(own, "mcp")
-        servers[NAME] = {"command": executable, "args": arguments}
-    return _printed(text, {**tree, "mcpServers": servers})
+        entry = more | {"command": executable, "args": arguments}
+        return _edited(text, [*place, NAME], None if undo else entry)
+
+    return change
 
 
-def hooks(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
-    """Return Claude Code's settings with the hooks of engram, or without them."""
-    tree = _parsed(text)
-    events = _table(tree, "hooks")
-    line = shlex.join(with_verb(own, "hook"))
-    entry = {"type": "command", "command": line, "timeout": HOOK_SECONDS}
-    for event in HOOK_EVENTS:
-        rows = events.get(event, [])
-        if not isinstance(rows, list):
-            raise ValueError(f"`hooks.{event}` is not a list")  # noqa: TRY004
-        kept = [one for one in rows if not _is_ours(one)]
-        if not undo:
-            kept.append({"hooks": [entry]})
-        events[event] = kept
-    events = {event: rows for event, rows in events.items() if rows}
-    return _printed(text, {**tree, "hooks": events})
+def opencode(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
+    """Return OpenCode's configuration, whose entries have one list as command."""
+    entry = {"type": "local", "command": with_verb(own, "mcp")}
+    return _edited(text, ["mcp", "servers", NAME], None if undo else entry)
+
+
+def hooks(*events: str, timeout: int = HOOK_SECONDS) -> Change:
+    """Return the change that adds `engram hook` at events, which Claude Code began."""
+
+    def change(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
+        line = shlex.join(with_verb(own, "hook"))
+        entry = {"hooks": [{"type": "command", "command": line, "timeout": timeout}]}
+        present = _table(_parsed(text), "hooks")
+        for event in events:
+            rows = present.get(event, [])
+            if not isinstance(rows, list):
+                raise ValueError(f"`hooks.{event}` is not a list")  # noqa: TRY004
+            kept = [one for one in rows if not _is_ours(one)]
+            now = kept if undo else [*kept, entry]
+            text = _edited(text, ["hooks", event], now or None)
+        return text
+
+    return change
+
+
+gemini_hooks = hooks(
+    "SessionStart",
+    "BeforeAgent",
+    "AfterAgent",
+    "SessionEnd",
+    timeout=1000 * HOOK_SECONDS,
+)
+"""The hooks of Gemini CLI, whose times are in milliseconds."""
 
 
 def codex(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
@@ -190,16 +212,30 @@ def _table(tree: Mapping[str, Any], key: str) -> dict[str, Any]:
     return dict(found or {})
 
 
-def _printed(before: str, tree: dict[str, Any]) -> str:
-    """Return the text of the file; a file with unchanged content keeps its bytes."""
-    tree = {key: value for key, value in tree.items() if value or key not in OURS}
-    if tree == (_parsed(before) if before.strip() else {}):
-        return before
-    return json.dumps(tree, ensure_ascii=False, indent=2) + "\n"
+def _edited(text: str, place: Sequence[str], value: object) -> str:
+    """Return a JSON file with a value at a place, or without it if that is None.
+
+    A table that becomes empty goes too; a file with unchanged content keeps its bytes.
+    """
+    before = _parsed(text)
+    after = _placed(before, place, value)
+    return (
+        text
+        if after == before
+        else json.dumps(after, ensure_ascii=False, indent=2) + "\n"
+    )
 
 
-OURS = ("mcpServers", "hooks")
-"""Keys that are left out if they are empty."""
+def _placed(
+    tree: Mapping[str, Any], place: Sequence[str], value: object
+) -> dict[str, Any]:
+    key, *rest = place
+    if rest:
+        value = _placed(_table(tree, key), rest, value) or None
+    kept = {name: one for name, one in tree.items() if name != key}
+    if value is None:
+        return kept
+    return {**tree, key: value}
 
 
 # -- lines to print --------------------------------------------------------------------
@@ -248,6 +284,11 @@ def _restart_with_hooks(settings: Settings, own: Sequence[str]) -> Sequence[str]
     return lines
 
 
+def _codex_hints(settings: Settings, own: Sequence[str]) -> Sequence[str]:
+    trust = "Codex runs new hooks only after you have reviewed them: `/hooks`."
+    return [*_restart_with_hooks(settings, own), trust]
+
+
 def _openai_sdk(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
     token = settings.state / "token"
     return [
@@ -285,21 +326,84 @@ def _langgraph(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
 
 
 DEFAULT_PORT = 7077
+_SERVER = [server("mcpServers")]
+_HOOKS = ("SessionStart", "UserPromptSubmit", "Stop")
+
+
+def _mcp(title: str, page: str, file: str, *place: str, **more: Any) -> Client:
+    """Return a client whose configuration is one JSON file with MCP servers."""
+    changes = [server(*place, **more)] if place else _SERVER
+    return Client(title, _restart, {file: changes}, page)
+
+
+_CODE = ".config/Code/User"
 CLIENTS: dict[str, Client] = {
     "claude-code": Client(
         "Claude Code",
         _restart_with_hooks,
-        {".claude.json": mcp_servers, ".claude/settings.json": hooks},
+        {
+            ".claude.json": _SERVER,
+            ".claude/settings.json": [hooks(*_HOOKS, "PreCompact", "SessionEnd")],
+        },
+        "https://code.claude.com/docs/en/hooks",
     ),
-    "claude-desktop": Client(
+    "claude-desktop": _mcp(
         "Claude Desktop",
-        _restart,
-        {".config/Claude/claude_desktop_config.json": mcp_servers},
+        "https://modelcontextprotocol.io/docs/develop/connect-local-servers",
+        ".config/Claude/claude_desktop_config.json",
     ),
-    "codex": Client("Codex", _restart, {".codex/config.toml": codex}),
-    "langgraph": Client("LangGraph", _langgraph, {}),
-    "open-webui": Client("Open WebUI", _open_webui, {}),
-    "openai-sdk": Client("OpenAI's SDK", _openai_sdk, {}),
+    "cline": _mcp(
+        "Cline",
+        "https://docs.cline.bot/mcp/configuring-mcp-servers",
+        f"{_CODE}/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    ),
+    "codex": Client(
+        "Codex",
+        _codex_hints,
+        {".codex/config.toml": [codex], ".codex/hooks.json": [hooks(*_HOOKS)]},
+        "https://developers.openai.com/codex/hooks",
+    ),
+    "cursor": _mcp("Cursor", "https://cursor.com/docs/mcp", ".cursor/mcp.json"),
+    "gemini-cli": Client(
+        "Gemini CLI",
+        _restart_with_hooks,
+        {".gemini/settings.json": [*_SERVER, gemini_hooks]},
+        "https://geminicli.com/docs/hooks/reference",
+    ),
+    "langgraph": Client("LangGraph", _langgraph),
+    "open-webui": Client("Open WebUI", _open_webui),
+    "openai-sdk": Client("OpenAI's SDK", _openai_sdk),
+    "openclaw": _mcp(
+        "OpenClaw",
+        "https://docs.openclaw.ai/cli/mcp",
+        ".openclaw/openclaw.json",
+        "mcp",
+        "servers",
+    ),
+    "opencode": Client(
+        "OpenCode",
+        _restart,
+        {".config/opencode/opencode.json": [opencode]},
+        "https://opencode.ai/v2/docs/mcp-servers",
+    ),
+    "vscode": _mcp(
+        "VS Code",
+        "https://code.visualstudio.com/docs/agents/reference/mcp-configuration",
+        f"{_CODE}/mcp.json",
+        "servers",
+        type="stdio",
+    ),
+    "windsurf": _mcp(
+        "Windsurf",
+        "https://docs.windsurf.com/windsurf/cascade/mcp",
+        ".codeium/windsurf/mcp_config.json",
+    ),
+    "zed": _mcp(
+        "Zed",
+        "https://zed.dev/docs/ai/mcp",
+        ".config/zed/settings.json",
+        "context_servers",
+    ),
 }
 
 

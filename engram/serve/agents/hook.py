@@ -2,7 +2,7 @@
 
 The event is JSON, on standard input or as an argument. A question is stored and
 answered with the context of the memory; an answer is stored. The command never disturbs
-the agent: without a daemon, after 150 ms and after any error it ends silently with exit
+the agent: without a daemon, after a second and after any error it ends silently with exit
 code 0. Only the standard library is loaded.
 """
 
@@ -21,10 +21,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-SECONDS = 0.15
-"""Maximum time in seconds that an agent waits."""
-CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit")
-"""Events that are answered with a context."""
+SECONDS = 1.0
+"""Maximum time in seconds that an agent waits; it gives a hook five."""
+CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit", "BeforeAgent")
+"""Events that are answered with a context, of Claude Code, Codex and Gemini CLI."""
+END_EVENTS = ("PreCompact", "SessionEnd")
+"""Events after which a conversation is gone: what was said becomes memories now."""
+AGENTS = {"GEMINI_SESSION_ID": "gemini-cli", "CLAUDE_PROJECT_DIR": "claude-code"}
+"""Variables by which an agent is known in its hooks; Codex sets none."""
+MARKS = ("prompt_id", "turn_id", "turn-id", "timestamp")
+"""Fields by which a repeated event is recognised."""
 TAIL_BYTES = 262144
 """Bytes of a transcript that are read for the last answer."""
 
@@ -58,14 +64,21 @@ def handle(event: Mapping[str, Any], vault: str | None) -> str:
         return ""
     folder = socket_client.folder_of(vault, os.environ)
 
-    def call(name: str, params: dict[str, Any]) -> dict[str, Any]:
-        return socket_client.call(path, name, params, timeout=SECONDS, folder=folder)
-
     name = str(event.get("hook_event_name") or event.get("type"))
+    known = (agent for variable, agent in AGENTS.items() if variable in os.environ)
+    client = next(known, "codex")
+
+    def call(name: str, params: dict[str, Any]) -> dict[str, Any]:
+        return socket_client.call(
+            path, name, params, timeout=SECONDS, folder=folder, client=client
+        )
+
     turns = _turns(name, event)
     # Store first: it is quick, and turns must not be lost.
     if turns:
         call("observe", {"turns": turns})
+    if name in END_EVENTS:
+        call("flush", {"background": True})
     if name not in CONTEXT_EVENTS:
         return ""
     question = {"query": str(event.get("prompt") or ""), "session": _session(event)}
@@ -76,11 +89,13 @@ def handle(event: Mapping[str, Any], vault: str | None) -> str:
 def _turns(name: str, event: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the turns of an event, for `observe`."""
     messages: list[tuple[str, str]] = []
-    if name == "UserPromptSubmit":
+    if name in {"UserPromptSubmit", "BeforeAgent"}:
         messages = [("user", str(event.get("prompt") or ""))]
     elif name == "Stop":
         text = event.get("last_assistant_message") or _last_answer(event)
         messages = [("assistant", str(text))]
+    elif name == "AfterAgent":
+        messages = [("assistant", str(event.get("prompt_response") or ""))]
     elif name == "agent-turn-complete":
         messages = [("user", str(text)) for text in event.get("input-messages") or ()]
         messages.append(("assistant", str(event.get("last-assistant-message") or "")))
@@ -100,7 +115,7 @@ def _turn(role: str, text: str, event: Mapping[str, Any]) -> dict[str, Any]:
     """Return a turn; a repeated event gives the same id."""
     session = _session(event)
     turn = {"session": session, "role": role, "text": text}
-    if mark := event.get("prompt_id") or event.get("turn-id"):
+    if mark := next(filter(None, map(event.get, MARKS)), None):
         parts = f"{session}\0{role}\0{mark}\0{text}"
         turn["id"] = f"hook-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
     return turn

@@ -19,7 +19,8 @@ from engram.serve.command_group import CliContext, tree
 def connect(cli: CliContext, client: str, *, undo: bool, dry_run: bool) -> None:
     """Connect a chatbot or an agent to the vault.
 
-    CLIENT is claude-code, claude-desktop, codex, langgraph, open-webui or openai-sdk.
+    CLIENT is claude-code, claude-desktop, cline, codex, cursor, gemini-cli, langgraph,
+    open-webui, openai-sdk, openclaw, opencode, vscode, windsurf or zed.
     Writes into the client's own configuration if that is a file, and prints the
     remaining steps.
     """
@@ -38,7 +39,7 @@ def hook(cli: CliContext, event: str | None) -> int:
     """Handle an event of a coding agent.
 
     EVENT is JSON; without it, standard input is read. Stores questions and answers, and
-    prints the context of a question. Ends within 150 ms, and always with 0.
+    prints the context of a question. Ends within a second, and always with 0.
     """
     from engram.serve.agents.hook import main
 

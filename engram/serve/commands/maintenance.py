@@ -57,25 +57,6 @@ def consolidate(
 
 
 @tree.command()
-@click.option(
-    "--days",
-    type=int,
-    default=30,
-    show_default=True,
-    help="How many days ahead, 1 to 3650.",
-)
-@click.option("--plot", is_flag=True, help="Draw the value of each memory until then.")
-@click.pass_obj
-def forecast(cli: CliContext, days: int, *, plot: bool) -> None:
-    """Forecast the changes of unused memories.
-
-    Prints the day on which each becomes stale, ends or is archived, and why.
-    """
-    with cli.connect() as vault:
-        cli.show("forecast", vault.call("forecast", {"days": days, "curve": plot}))
-
-
-@tree.command()
 @click.argument("folder", type=click.Path(path_type=Path, readable=False))
 @click.pass_obj
 def reprocess(cli: CliContext, folder: Path) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 UNHEALTHY = 1
 """The exit code of `doctor` with a problem, and of `purge` with remaining words."""
-LONG = ("consolidate", "doctor", "flush", "prune")
+LONG = ("consolidate", "doctor", "flush", "prune", "reindex")
 """Operations that may take minutes."""
 TYPES: dict[str, Any] = {"int": int, "float": float}
 

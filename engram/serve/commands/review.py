@@ -43,15 +43,16 @@ def _answer(decision: str, words: str) -> None:
     )
 
 
-_answer("approve", "Keep a doubtful memory, or the newer one of two.")
-_answer("reject", "Drop a doubtful memory, or keep the older one of two.")
-_answer("keep", "Keep a doubtful memory.")
-_answer("drop", "Drop a doubtful memory. It is not filed again.")
-_answer("newer", "Keep the newer one of two memories.")
-_answer("both", "Keep both memories.")
-_answer(
-    "older", "Keep the older one of two memories. The newer one is not filed again."
-)
+for _decision, _words in {
+    "approve": "Keep a doubtful memory, or the newer one of two.",
+    "reject": "Drop a doubtful memory, or keep the older one of two.",
+    "keep": "Keep a doubtful memory.",
+    "drop": "Drop a doubtful memory. It is not filed again.",
+    "newer": "Keep the newer one of two memories.",
+    "both": "Keep both memories.",
+    "older": "Keep the older one of two memories. The newer one is not filed again.",
+}.items():
+    _answer(_decision, _words)
 
 
 @review.command()

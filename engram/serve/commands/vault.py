@@ -130,17 +130,3 @@ def export(cli: CliContext, file: Path) -> None:
     with cli.connect() as vault:
         vault.call("flush", {})
     cli.show("export", pack(cli.settings().vault, file.expanduser().resolve()))
-
-
-@tree.command()
-@click.pass_obj
-def reindex(cli: CliContext) -> None:
-    """Rebuild the index from the files of the vault.
-
-    Shows the seconds it took, and counts of memories, turns and files.
-    """
-    from engram.serve.terminal import Bar
-
-    with cli.connect() as vault, Bar("reindex"):
-        result = vault.call("reindex", {})
-    cli.show("reindex", result)

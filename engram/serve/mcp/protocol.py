@@ -25,6 +25,7 @@ STATELESS_VERSIONS = ("2026-07-28",)
 """Versions that are named in each request."""
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 SERVER = {"name": "engram", "title": "engram", "version": __version__}
 CAPABILITIES: dict[str, dict[str, bool]] = {"tools": {}, "resources": {}}
@@ -151,6 +152,19 @@ def is_stateless(message: object) -> bool:
     params = message.get("params") if isinstance(message, dict) else None
     meta = params.get("_meta") if isinstance(params, dict) else None
     return isinstance(meta, dict) and VERSION_KEY in meta
+
+
+def client_of(message: object) -> str:
+    """Return the name that a client gives itself, as a word of a header, or ''."""
+    params = message.get("params") if isinstance(message, dict) else None
+    if not isinstance(params, dict):
+        return ""
+    meta = params.get("_meta")
+    info = params.get("clientInfo") or (
+        meta.get(CLIENT_KEY) if isinstance(meta, dict) else None
+    )
+    name = str(info.get("name") or "") if isinstance(info, dict) else ""
+    return "".join(one if one.isalnum() else "-" for one in name if one.isascii())[:60]
 
 
 def failure(

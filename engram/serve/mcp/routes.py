@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ from engram.serve.mcp.protocol import (
 from engram.serve.mcp.tools import Toolbox
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
 
     from engram.serve.http import Routes
@@ -33,14 +36,21 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 
 
-def mcp_route(answers: Routes, places: int) -> Route:
-    """Return the route of the protocol; up to `places` requests run at a time."""
+def mcp_route(
+    answers: Routes, places: int, heard: Callable[[str, float], None]
+) -> Route:
+    """Return the route of the protocol; up to `places` requests run at a time.
+
+    `heard` is told which program asked, and the seconds until its answer.
+    """
     free = asyncio.Semaphore(places)
 
     async def endpoint(request: Request) -> Response:
-        raw = await request.body()
+        began, raw = time.monotonic(), await request.body()
         async with free:
-            return await run_in_threadpool(_answer, answers, request, raw)
+            answer = await run_in_threadpool(_answer, answers, request, raw)
+        heard(request.headers.get("user-agent", ""), time.monotonic() - began)
+        return answer
 
     return Route(PATH, endpoint, methods=["POST"])
 

@@ -11,17 +11,15 @@ import os
 import sys
 
 from engram.serve import socket_client
-from engram.serve.mcp.protocol import PARSE_ERROR, McpServer, failure
+from engram.serve.mcp.protocol import PARSE_ERROR, McpServer, client_of, failure
 from engram.serve.mcp.tools import Toolbox
 
 TYPE_CHECKING = False  # loading typing would slow the start
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-    from engram.serve.mcp.tools import Call
 
-
-def serve(call: Call, source: BinaryIO, target: BinaryIO) -> None:
+def serve(call: VaultCalls, source: BinaryIO, target: BinaryIO) -> None:
     """Answer one message for each line until `source` ends."""
     server = McpServer(Toolbox(call))
     for line in source:
@@ -32,6 +30,7 @@ def serve(call: Call, source: BinaryIO, target: BinaryIO) -> None:
         except (ValueError, RecursionError):
             answer = failure(None, PARSE_ERROR, "this line is not JSON")
         else:
+            call.client = client_of(message) or call.client
             found = server.answer(message)
             if found is None:
                 continue
@@ -58,6 +57,7 @@ class VaultCalls:
 
     def __init__(self, vault: str | None) -> None:
         self._vault = vault
+        self.client = "mcp"
 
     def __call__(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
         """Return the result of the operation; raise EngramError."""
@@ -65,7 +65,9 @@ class VaultCalls:
         folder = socket_client.folder_of(self._vault, os.environ)
         if path is not None:
             try:
-                return socket_client.call(path, name, params, folder=folder)
+                return socket_client.call(
+                    path, name, params, folder=folder, client=self.client
+                )
             except socket_client.AbsentError:
                 pass
         return self._without_daemon(name, params)
