@@ -476,7 +476,7 @@ class Case:
     statements: list[CaseStatement]
     subject: str = ""
     text: str = ""
-    ticked: str = ""
+    ticked: str | None = None
     problem: str = ""
 
 

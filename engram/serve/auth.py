@@ -335,11 +335,13 @@ class AuthMiddleware:
         self, method: str, headers: list[tuple[bytes, bytes]], path: str
     ) -> None:
         """Raise MediaTypeError or TooLargeError for a body that is not read."""
-        with_body = method in {"POST", "PATCH"}
+        types = _all(headers, b"content-type")
+        lengths = _all(headers, b"content-length") + _all(headers, b"transfer-encoding")
+        has_body = types or set(lengths) - {b"0"}
+        with_body = method in {"POST", "PATCH"} and has_body
         # the proxy passes uploads on too
         is_ours = not path.startswith(PROXY_PATH)
-        types = _all(headers, b"content-type")
-        if with_body and is_page(path):
+        if method == "POST" and is_page(path):
             if _media_type(types) != FORM_TYPE:
                 raise MediaTypeError("the body must be a form")
         elif with_body and is_ours and _media_type(types) != JSON_TYPE:

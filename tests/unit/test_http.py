@@ -222,6 +222,12 @@ def test_a_body_must_be_declared_as_json(fresh, kind, status):
     )
 
 
+@pytest.mark.parametrize(("target", "status"), [("stats", 405), ("flush", 200)])
+def test_a_request_without_a_body_needs_no_type(fresh, target, status):
+    _, path, *_ = fresh
+    assert ask(path, f"POST /v1/{target} HTTP/1.1\nHost: engram")[0] == status
+
+
 def test_a_body_that_is_too_large_is_refused_however_it_comes(tmp_path):
     """By its announced length before it is read, in pieces as soon as they are too
     many.
