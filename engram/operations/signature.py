@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound="Callable[..., dict[str, Any]]")
 
-CHATBOT = ("chat",)
-"""Callers of an operation that changes the content of the vault."""
-
 ANY_CALLER = ("chat", "import", "tool")
 """Callers of an operation that reads or adds, and changes no existing content."""
 
