@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-import tomllib
 
 import pytest
 
@@ -165,39 +164,16 @@ def test_a_daemon_that_hangs_costs_a_second(tmp_path):
 @pytest.fixture
 def home(tmp_path):
     world = World(tmp_path)
-    world.files = {
-        "claude": tmp_path / ".claude.json",
-        "hooks": tmp_path / ".claude" / "settings.json",
-        "desktop": tmp_path / ".config" / "Claude" / "claude_desktop_config.json",
-        "codex": tmp_path / ".codex" / "config.toml",
-    }
+    places = [place for one in CLIENTS.values() for place in one.files]
+    world.files = {place: tmp_path / place for place in places}
     return world
-
-
-def test_claude_code_gets_its_server_and_its_hooks_and_keeps_its_own(home):
-    own = {"mcpServers": {"other": {"command": "x"}}, "theme": "dark"}
-    home.files["claude"].write_text(json.dumps(own))
-    theirs = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "beep"}]}]}}
-    home.files["hooks"].parent.mkdir()
-    home.files["hooks"].write_text(json.dumps(theirs))
-    assert "hooks do nothing" in home.engram("connect", "claude-code")
-    home.engram("connect", "claude-code")
-    made = json.loads(home.files["claude"].read_text())
-    assert made["theme"] == "dark"
-    assert made["mcpServers"]["other"] == {"command": "x"}
-    assert "mcp" in made["mcpServers"]["engram"]["args"]
-    events = json.loads(home.files["hooks"].read_text())["hooks"]
-    assert len(events["Stop"]) == 2
-    assert len(events["UserPromptSubmit"]) == 1
-
-    home.engram("connect", "claude-code", "--undo")
-    assert json.loads(home.files["claude"].read_text()) == own
-    assert json.loads(home.files["hooks"].read_text()) == theirs
 
 
 def test_what_is_written_starts_the_server(home):
     home.engram("connect", "claude-desktop")
-    entry = json.loads(home.files["desktop"].read_text())["mcpServers"]["engram"]
+    entry = json.loads(
+        home.files[".config/Claude/claude_desktop_config.json"].read_text()
+    )["mcpServers"]["engram"]
     message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     done = subprocess.run(
         [entry["command"], *entry["args"]],
@@ -210,37 +186,24 @@ def test_what_is_written_starts_the_server(home):
     assert json.loads(done.stdout)["result"] == {}
 
 
-def test_codex_keeps_its_comments(home):
-    text = '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y"\n'
-    home.files["codex"].parent.mkdir()
-    home.files["codex"].write_text(text)
-    home.engram("connect", "codex")
-    home.engram("connect", "codex")
-    made = home.files["codex"].read_text()
-    assert made.startswith(text.rstrip())
-    assert tomllib.loads(made)["mcp_servers"]["engram"]["args"][-3] == "mcp"
-    home.engram("connect", "codex", "--undo")
-    assert home.files["codex"].read_text().strip() == text.strip()
-
-
 @pytest.mark.parametrize(
     ("client", "name", "raw"),
     [
-        ("claude-code", "claude", b"{"),
-        ("claude-code", "claude", b"[]"),
-        ("claude-code", "claude", b"\xff\xfe"),
-        ("claude-code", "claude", b"[" * 100_000),
-        ("claude-code", "claude", b'{"mcpServers": 5}'),
-        ("claude-code", "hooks", b'{"hooks": []}'),
-        ("claude-code", "hooks", b'{"hooks": {"Stop": 5}}'),
-        ("codex", "codex", b"mcp_servers = 5"),
-        ("codex", "codex", None),
+        ("claude-code", ".claude.json", b"{"),
+        ("claude-code", ".claude.json", b"[]"),
+        ("claude-code", ".claude.json", b"\xff\xfe"),
+        ("claude-code", ".claude.json", b"[" * 100_000),
+        ("claude-code", ".claude.json", b'{"mcpServers": 5}'),
+        ("claude-code", ".claude/settings.json", b'{"hooks": []}'),
+        ("claude-code", ".claude/settings.json", b'{"hooks": {"Stop": 5}}'),
+        ("codex", ".codex/config.toml", b"mcp_servers = 5"),
+        ("codex", ".codex/config.toml", None),
     ],
 )
 def test_a_file_that_cannot_be_parsed_is_left_alone(home, client, name, raw):
     """Neither is any other file of the client written."""
     path = home.files[name]
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     if raw is None:
         path.mkdir()
     else:
@@ -253,52 +216,47 @@ def test_a_file_that_cannot_be_parsed_is_left_alone(home, client, name, raw):
     assert sum(one.exists() for one in home.files.values()) == 1
 
 
-def test_hooks_of_an_unknown_form_are_kept(home):
-    theirs = {"hooks": {"Stop": [5, {"hooks": 7}], "Other": 1}}
-    home.files["hooks"].parent.mkdir()
-    home.files["hooks"].write_text(json.dumps(theirs))
-    home.engram("connect", "claude-code")
-    made = json.loads(home.files["hooks"].read_text())["hooks"]
-    assert made["Stop"][:2] == [5, {"hooks": 7}]
-    assert made["Other"] == 1
+OWN = {
+    ".json": '{"mcpServers": {"other": {"command": "x"}}, "mcp": {"servers": {"b": {}}}, '
+    '"hooks": {"Stop": [5, {"hooks": [{"command": "beep"}]}, {"hooks": 7}], "Odd": 1}}',
+    ".toml": '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y"\n',
+}
 
 
 @pytest.mark.parametrize("name", [key for key, one in CLIENTS.items() if one.files])
 def test_each_client_is_connected_and_left_as_it_was(home, tmp_path, name):
-    client = CLIENTS[name]
-    assert client.page.startswith("https://")
-    own = {}
-    for relative in client.files:
-        path = tmp_path / relative
+    assert CLIENTS[name].page.startswith("https://")
+    paths = [tmp_path / one for one in CLIENTS[name].files]
+    for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
-        own[path] = "a = 1\n" if path.suffix == ".toml" else '{"a": {"b": 1}}'
-        path.write_text(own[path])
+        path.write_text(OWN[path.suffix])
     home.engram("connect", name, "--dry-run")
-    assert {path: path.read_text() for path in own} == own
+    assert [path.read_text() for path in paths] == [OWN[one.suffix] for one in paths]
     home.engram("connect", name)
+    made = [path.read_text() for path in paths]
     home.engram("connect", name)
-    assert all(path.read_text().count(" mcp ") < 2 for path in own)
-    assert all("engram" in path.read_text() for path in own)
+    assert [path.read_text() for path in paths] == made
+    assert all("engram" in text and "other" in text for text in made)
     home.engram("connect", name, "--undo")
-    read = {path: path.read_text() for path in own}
-    for path, text in own.items():
-        parse = tomllib.loads if path.suffix == ".toml" else json.loads
-        assert parse(read[path]) == parse(text)
+    for path in paths:
+        parse = json.loads if path.suffix == ".json" else str.strip
+        assert parse(path.read_text()) == parse(OWN[path.suffix])
 
 
-@pytest.mark.parametrize("name", ["open-webui", "openai-sdk"])
-def test_other_clients_get_lines_to_copy(home, name):
-    words = home.engram("connect", name)
-    assert "/proxy/v1" in words
-    assert "tcp_port" in words
-    assert "engram down" in words
-    assert "`[proxy]` with `base_url`" in words
+PROXY = ("/proxy/v1", "tcp_port", "engram down", "`[proxy]` with `base_url`")
 
 
-def test_langgraph_gets_the_lines_of_its_store(home):
-    words = home.engram("connect", "langgraph")
-    assert "EngramStore(memory" in words
-    assert "compile(store=store)" in words
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("open-webui", PROXY),
+        ("openai-sdk", PROXY),
+        ("langgraph", ("EngramStore(memory", "compile(store=store)")),
+    ],
+)
+def test_other_clients_get_lines_to_copy(home, name, words):
+    shown = home.engram("connect", name)
+    assert [one for one in words if one not in shown] == []
 
 
 def test_an_unknown_client_is_answered_with_the_known_ones(home):
