@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import shutil
 import socket
@@ -110,17 +109,6 @@ class Browser:
         """The errors on the console since the last question."""
         rows = self._ask("POST", "/se/log", {"type": "browser"})
         return [row["message"] for row in rows if row["level"] == "SEVERE"]
-
-    def screenshot(self, path):
-        size = self.command("Page.getLayoutMetrics")["cssContentSize"]
-        area = {"x": 0, "y": 0, "width": size["width"], "height": size["height"]}
-        shot = self.command(
-            "Page.captureScreenshot",
-            format="png",
-            captureBeyondViewport=True,
-            clip={**area, "scale": 1},
-        )
-        path.write_bytes(base64.b64decode(shot["data"]))
 
     def until(self, holds, seconds=10):
         """Wait until `holds()` is true, and return its value."""

@@ -31,7 +31,9 @@ class Process:
         with theirs:
             handles = [one.fileno() for one in (stdin, stdout, stderr, theirs)]
             socket.send_fds(_interpreter(), [order], handles)
-        self.pid = int.from_bytes(self._told.recv(4), "little")
+        told = self._told.recv(4)
+        assert told, "the interpreter that forks has ended"
+        self.pid = int.from_bytes(told, "little")
 
     def wait(self, timeout=None):
         if self.returncode is None:
@@ -40,6 +42,7 @@ class Process:
                 code = self._told.recv(4)
             except TimeoutError:
                 raise subprocess.TimeoutExpired("engram", timeout) from None
+            assert code, "nobody tells how the command ended"
             self.returncode = int.from_bytes(code, "little", signed=True)
             self._told.close()
         return self.returncode

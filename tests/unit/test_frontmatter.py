@@ -115,34 +115,47 @@ def test_limits_come_from_the_policy():
 
 
 # row: X3
-def test_a_new_value_replaces_only_the_value():
-    """The comment behind it and the one above it stay."""
-    assert patched(category="fact") == NOTE.replace(
-        "category: preference ", "category: fact "
-    )
-    assert patched(last=True) == NOTE.replace("last:\n", "last: true\n")
-    assert patched(block="one line") == NOTE.replace(
-        "block: |\n  # no comment\n  text\n", "block: one line\n"
-    )
-
-
-# row: X3
-def test_a_value_that_stands_is_not_rewritten():
-    """0.70 is 0.7, and a flow list is a list."""
-    assert patched(importance=0.7, tags=["a", "b"], about=["[[Anna]]", "Bob"]) == NOTE
-
-
-# row: X3
-def test_items_that_stay_in_a_list_keep_their_lines():
-    """Quoting and comments belong to the item; new items follow the list's own indent."""
-    assert patched(about=["[[Anna]]", "Bob", "[[Cleo]]"]) == NOTE.replace(
-        "  - Bob\n", '  - Bob\n  - "[[Cleo]]"\n'
-    )
-    assert patched(about=["Bob"]) == NOTE.replace("  - '[[Anna]]'  # sister\n", "")
-    assert patched(about=[]) == NOTE.replace(
-        "about:  # who\n  - '[[Anna]]'  # sister\n  # and her friend\n  - Bob\n",
-        "about: []\n",
-    )
+@pytest.mark.parametrize(
+    ("patch", "old", "new"),
+    [
+        ({"category": "fact"}, "category: preference ", "category: fact "),
+        ({"last": True}, "last:\n", "last: true\n"),
+        (
+            {"block": "one line"},
+            "block: |\n  # no comment\n  text\n",
+            "block: one line\n",
+        ),
+        ({"importance": 0.7, "tags": ["a", "b"], "about": ["[[Anna]]", "Bob"]}, "", ""),
+        (
+            {"about": ["[[Anna]]", "Bob", "[[Cleo]]"]},
+            "  - Bob\n",
+            '  - Bob\n  - "[[Cleo]]"\n',
+        ),
+        ({"about": ["Bob"]}, "  - '[[Anna]]'  # sister\n", ""),
+        (
+            {"about": []},
+            "about:  # who\n  - '[[Anna]]'  # sister\n  # and her friend\n  - Bob\n",
+            "about: []\n",
+        ),
+        (
+            {"tags": ["a", "c"]},
+            "tags: [a, b]  # flow\n",
+            "tags:  # flow\n  - a\n  - c\n",
+        ),
+        ({"custom": None}, "custom:\n    deep: {x: 1}\n", ""),
+        ({"last": None, "nowhere": None}, "last:\n", ""),
+        (
+            {"pinned": True, "due": "soon"},
+            "last:\n",
+            "last:\npinned: true\ndue: soon\n",
+        ),
+    ],
+)
+def test_an_edit_changes_only_the_lines_of_its_keys(patch, old, new):
+    """Comments and what stands stay; lists are written as Obsidian writes them, and new
+    keys come last.
+    """
+    assert patched(**patch) == NOTE.replace(old, new)
 
 
 def test_a_list_with_empty_items_is_written_anew():
@@ -150,29 +163,6 @@ def test_a_list_with_empty_items_is_written_anew():
     raw = b"---\nzero:\n  - x\n  -\n# below\nlast: 1\n---\n"
     assert vault_frontmatter.edit(raw, {"zero": ["x", "z"]}) == raw.replace(
         b"  -\n", b"  - z\n"
-    )
-
-
-# row: X3
-def test_a_flow_list_becomes_lines_and_keeps_its_comment():
-    """Lists are written as Obsidian writes them."""
-    assert patched(tags=["a", "c"]) == NOTE.replace(
-        "tags: [a, b]  # flow\n", "tags:  # flow\n  - a\n  - c\n"
-    )
-
-
-# row: X3
-def test_none_deletes_a_key_with_its_lines():
-    """What stands around it stays; deleting what is not there is no change."""
-    assert patched(custom=None) == NOTE.replace("custom:\n    deep: {x: 1}\n", "")
-    assert patched(last=None, nowhere=None) == NOTE.replace("last:\n", "")
-
-
-# row: X3
-def test_new_keys_come_last_in_the_order_given():
-    """Below what the person wrote."""
-    assert patched(pinned=True, expires="2027-01-01T00:00:00") == NOTE.replace(
-        "last:\n", "last:\npinned: true\nexpires: 2027-01-01T00:00:00\n"
     )
 
 

@@ -240,27 +240,6 @@ def test_torn_and_foreign_lines_are_passed_over(vault):
     assert fresh(vault).usage_of(ANNA) == Usage(access=2, stability=1.2)
 
 
-def test_a_torn_tail_costs_one_line_and_the_next_flush_goes_on(vault):
-    """The power went while a line was written: the line before it holds, and later ones
-    are whole.
-    """
-    usage_log = fresh(vault)
-    recall(usage_log, ANNA, NOW)
-    recall(usage_log, BEN, NOW)
-    usage_log.flush()
-    whole = text(vault)
-    for cut in range(len(whole.splitlines()[0]) + 2, len(whole) - 1, 40):
-        written(vault, whole[:cut])
-        again = fresh(vault)
-        assert (again.usage_of(ANNA), again.usage_of(BEN)) == (
-            usage_log.usage_of(ANNA),
-            Usage(),
-        )
-        recall(again, BEN, NOW + HOUR)
-        again.flush()
-        assert fresh(vault).usage_of(BEN).access == 1
-
-
 def test_bytes_that_are_no_text_are_passed_over(vault):
     """Zeroes after a power cut, or another encoding."""
     usage_log = fresh(vault)
