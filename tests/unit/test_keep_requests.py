@@ -52,6 +52,14 @@ ASKED = {
     "请记住，备用钥匙在邻居那里。": "备用钥匙在邻居那里",
     "예비 열쇠는 이모네에 있다고 기억해 줘.": "예비 열쇠는 이모네에 있다",
 }
+REMIND = {
+    "The library book has to go back by 3 December. Don't let me forget.": "The library book has to go back by 3 December",
+    "My lease ends on Friday, remind me please.": "The user's lease ends on Friday",
+    "Morgen kommt der Klempner, erinner mich dran.": "Morgen kommt der Klempner",
+    "Rappelle-moi d'appeler Paul demain.": "Appeler Paul demain",
+    "Acuérdame de llamar a Ana mañana.": "Llamar a Ana mañana",
+    "Ricordami di chiamare Anna domani.": "Chiamare Anna domani",
+}
 NOT_ASKED = [
     "We danced all night, I will always remember that.",
     "She said she would never forget that.",
@@ -68,7 +76,7 @@ NOT_ASKED = [
 ]
 
 
-def statements(text):
+def candidates(text):
     turn = Turn(
         id="t1",
         session="s",
@@ -76,7 +84,11 @@ def statements(text):
         text=text,
         occurred_at=datetime(2027, 2, 8, 9, tzinfo=UTC),
     )
-    return [one.text for one in extract([turn], ExtractionPolicy()).candidates]
+    return extract([turn], ExtractionPolicy()).candidates
+
+
+def statements(text):
+    return [one.text for one in candidates(text)]
 
 
 # row: C3
@@ -85,6 +97,13 @@ def test_what_the_user_asks_to_keep_becomes_a_statement(text):
     found = statements(text)
     assert len(found) == 1
     assert ASKED[text] in found[0]
+
+
+@pytest.mark.parametrize(("text", "kept"), REMIND.items())
+def test_what_the_user_asks_to_be_reminded_of_is_a_promise(text, kept):
+    (promise,) = candidates(text)
+    assert promise.text.startswith(kept)
+    assert promise.category == "commitment"
 
 
 @pytest.mark.parametrize("text", NOT_ASKED)

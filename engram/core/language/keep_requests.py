@@ -49,6 +49,21 @@ def asked_to_keep_secret(text: str) -> bool:
     )
 
 
+def asks_reminder(text: str, start: int, end: int) -> bool:
+    """Return whether the request beside the words `text[start:end]` is for a reminder."""
+    before = _reminds().search(text, max(0, start - _NEAR), start)
+    return bool(before or _reminds().search(text, end, end + _NEAR))
+
+
+@cache
+def _reminds() -> re.Pattern[str]:
+    return re.compile(languages.any_pattern(_KEY, "reminds"), re.IGNORECASE)
+
+
+_NEAR = 40
+"""The most characters between words to keep and the end of the request."""
+
+
 def words_to_keep(text: str) -> list[tuple[int, int]]:
     """Return the spans of the words that `text` asks to remember, in their order.
 
@@ -107,7 +122,7 @@ def _of_languages() -> tuple[tuple[str, tuple[LazyPattern, ...]], ...]:
             code,
             tuple(
                 LazyPattern(rf"(?i)(?<!\w)(?:{languages.pattern(values[key])})")
-                for key in ("before", "after", "anywhere")
+                for key in ("before", "after", "reminds", "anywhere")
                 if key in values
             ),
         )
@@ -183,10 +198,10 @@ def _before() -> re.Pattern[str]:
 @cache
 def _after() -> re.Pattern[str]:
     """Return the pattern of a request at the end of a sentence, or on its own."""
-    request = languages.any_pattern(_KEY, "after")
+    after, reminds = (languages.any_pattern(_KEY, key) for key in ("after", "reminds"))
     return re.compile(
         r"(?:^|(?<=[.!?,;:–—\n-])|(?<=[.!?,;:–—-]\s))\s*"
-        rf"{_openings()}(?:{request})[\s.!]*$",
+        rf"{_openings()}(?:{after}|{reminds})(?:[ ,]+(?:{_alternatives('openings')}))?[\s.!]*$",
         re.IGNORECASE,
     )
 

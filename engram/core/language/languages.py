@@ -39,7 +39,7 @@ _SECTIONS: Mapping[str, str] = {
         present_forms undirected duty rescheduled conjunctions annual
     """,
     "synonyms": "*",
-    "keep_requests": "asked openings before after joins anywhere and_that",
+    "keep_requests": "asked openings before after reminds joins anywhere and_that",
     "standing": "*",
     "rules": """
         verb written ended adverbs times news additions limits long_ago undone first_person

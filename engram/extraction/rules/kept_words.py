@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.attributes import Attribute
 from engram.core.language.keep_requests import (
+    asks_reminder,
     language_of_request,
     requested_parts,
     words_to_keep,
@@ -73,7 +74,10 @@ def _literal(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement
         return
     if language_of_request(clause.text) == "en":
         raw = _in_english(clause, raw)
-    yield built(clause, _KEEP, raw, policy)
+    when = clause.when()
+    is_ahead = when is not None and when.end > clause.turn.occurred_at
+    is_due = is_ahead and asks_reminder(clause.text, clause.start, clause.end)
+    yield built(clause, _DUE if is_due else _KEEP, raw, policy)
 
 
 def _in_english(clause: Clause, raw: str) -> str:
@@ -94,3 +98,4 @@ def _in_english(clause: Clause, raw: str) -> str:
 
 _FIRST_PERSON_START = re.compile(r"(?:(?P<of>my|our)\s+|(?:i|we)\b)", re.IGNORECASE)
 _KEEP = Attribute(sure=False)
+_DUE = Attribute(category="commitment", sure=False)
