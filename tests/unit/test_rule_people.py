@@ -33,6 +33,14 @@ def test_a_pronoun_of_the_other_gender_is_not_resolved():
     ] == ["Tom is the user's brother."]
 
 
+def test_he_or_she_is_the_only_person_of_the_sentence_before():
+    """Somebody else in between may be meant too."""
+    one = facts("My sister Anna is ill. She works at Siemens.")
+    assert [fact.text for fact in one][1:] == ["Anna works at Siemens."]
+    two = facts("My brother Ben saw Tom. He works at Siemens.")
+    assert [fact.text for fact in two] == ["Ben is the user's brother."]
+
+
 def test_ones_own_name_is_no_news():
     """A speaker with a name does not need it said again."""
     assert facts("My name is Mira.", speaker="Mira") == ()

@@ -69,18 +69,19 @@ def relatives(text: str, start: int, end: int) -> Iterator[Relative]:
                 yield Relative(name, _singular(kin), match.start(), stop, code)
 
 
-def person_meant(text: str, sentence: int, start: int, end: int) -> Relative | None:
+def person_meant(text: str, before: int, start: int, end: int) -> Relative | None:
     """Return the relative whom a leading `he` or `she` of `text[start:end]` means.
 
-    It is the only one of whom the sentence, which begins at `sentence`, has spoken.
+    It is the only person of whom the words from `before` on have spoken.
     """
     pronoun = _HE_OR_SHE.match(text, start, end)
-    before = [*relatives(text, sentence, start)] if pronoun else []
-    if pronoun is None or len(before) != 1:
+    found = [*relatives(text, before, start)] if pronoun else []
+    if pronoun is None or len(found) != 1:
         return None
-    if len(_SOMEBODY.findall(text, sentence, start)) > 1:
+    one = found[0]
+    if _ANYBODY.search(f"{text[before : one.start]} {text[one.end : start]}"):
         return None
-    return replace(before[0], start=start, end=pronoun.end())
+    return replace(one, start=start, end=pronoun.end())
 
 
 def known_relatives(texts: Iterable[str]) -> frozenset[str]:
@@ -183,7 +184,6 @@ def kinship_hint(speaker: str, kin: str, name: str) -> RelationHint | None:
 _PRONOUN = pattern_of("pronoun")
 _ANYBODY = pattern_of("anybody")
 _HE_OR_SHE = pattern_of("he_or_she")
-_SOMEBODY = pattern_of("kin")
 
 
 def has_open_pronoun(words: str) -> bool:

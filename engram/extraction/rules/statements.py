@@ -84,7 +84,7 @@ def from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatem
         return
 
     introduced = _introduced(clause, policy)
-    meant = person_meant(clause.text, clause.sentence, clause.start, clause.end)
+    meant = person_meant(clause.text, clause.before, clause.start, clause.end)
     given = _given(clause, meant, introduces=bool(introduced))
     named = [
         one
