@@ -33,6 +33,7 @@ from engram.core.language.sentences import (
     sentences,
     third_person_clause,
 )
+from engram.core.language.topics import is_denied
 from engram.core.language.words import stop_words_by_language
 from engram.core.language.words import words as words_of
 from engram.core.text import normalise
@@ -507,7 +508,10 @@ class _Part:
         properties = attribute(name)
         over = self.is_over or row.effect in {"-", ">-"}
         is_one = properties.single or properties.named
-        words, value = self._value(words, single=is_one)
+        if properties.slot:
+            words, value = self._value(words, single=is_one)
+        else:
+            value = self._free(words)
         is_part = properties.daily and self._is_limited(words)
         ends_nothing = self.is_over and (row.effect not in "=-" or not properties.slot)
         if ends_nothing or (over and is_part):
@@ -546,6 +550,11 @@ class _Part:
         dates = _date_spans(self.dated)
         words = " ".join(self.dated[date.start : date.end] for date in dates)
         return words, tuple(normalise(words).split())
+
+    def _free(self, words: str) -> tuple[str, ...]:
+        """Return the folded words of a plan, () if it is denied."""
+        value = tuple(normalise(words).split())
+        return () if is_denied("".join(value[:1])) else value
 
     def _fits(
         self, row: _StateRow, name: str, words: str, value: tuple[str, ...]
