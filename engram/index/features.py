@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.language.date_words import LEXICONS
 from engram.core.language.dates import ANCHORS, has_time_expression
+from engram.core.language.topics import QUESTION_MARKS, is_question
 from engram.core.language.words import FIRST_PERSON, POSSESSIVE, of_oneself
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ _NUMBER_WORDS = frozenset(
     if letter == "w" and isinstance(value, int) and value > 1
 )
 _SIGNAL_WORDS = ANCHORS | _NUMBER_WORDS | FIRST_PERSON
-_QUESTION_MARKS = ("?", "？", "؟")
 _SENTENCE = re.compile(r"[^.!?。！？؟\n]+[.!?。！？؟\n]?")
 _WORD = re.compile(r"\w+")
 _DIGIT = re.compile(r"\d")
@@ -44,18 +44,13 @@ def text_features(text: str, words: Sequence[str]) -> dict[str, bool]:
     unspaced = not alike and _FIRST_PERSON_CJK.search(text) is not None
     own = FIRST_PERSON.intersection(signal_words)
     return {
-        "asks": _is_question(text),
+        "asks": is_question(text),
         "timed": not ANCHORS.isdisjoint(signal_words)
         if bare
         else has_time_expression(text),
         "counted": digits or not _NUMBER_WORDS.isdisjoint(signal_words),
         "telling": (unspaced or bool(own)) and _is_about_speaker(text, own),
     }
-
-
-def _is_question(text: str) -> bool:
-    """Return whether `text` ends with a question mark."""
-    return text.rstrip().endswith(_QUESTION_MARKS)
 
 
 def _is_about_speaker(text: str, own: frozenset[str]) -> bool:
@@ -65,9 +60,9 @@ def _is_about_speaker(text: str, own: frozenset[str]) -> bool:
     has such a sentence; "What should I do?" and "My sister has three cats." do not.
     """
     statements = text
-    if any(mark in text for mark in _QUESTION_MARKS):
+    if any(mark in text for mark in QUESTION_MARKS):
         statements = " ".join(
-            found for found in _SENTENCE.findall(text) if not _is_question(found)
+            found for found in _SENTENCE.findall(text) if not is_question(found)
         )
     elif not own or not own <= POSSESSIVE:
         return True

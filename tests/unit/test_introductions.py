@@ -65,15 +65,10 @@ def test_an_introduction_gives_a_name(text, name):
 @pytest.mark.parametrize(
     "text",
     [
-        "I'm tired.",
-        "I'm German.",
-        "I'm Irish, by the way.",
-        "I'm Catholic.",
-        "I'm Gemini.",
-        "I'm OK.",
+        "Hi, I'm tired.",
+        "Hi, I'm German.",
+        "Hi, I'm Gemini.",
         "I'm Jonas's boss.",
-        "I'm Taylor Swift's biggest fan.",
-        "I'm Berlin-based.",
         "I'm not Jonas.",
         "Am I Jonas?",
         "My name is Anna, right?",

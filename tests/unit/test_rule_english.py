@@ -128,16 +128,6 @@ TO_DO = [
         "The plumber is coming tomorrow (22 November 2026).",
         "2026-11-22",
     ),
-    (
-        "My essay is due tomorrow.",
-        "The user's essay is due tomorrow (22 November 2026).",
-        "2026-11-22",
-    ),
-    (
-        "The report is due next Tuesday.",
-        "The report is due next Tuesday (24 November 2026).",
-        "2026-11-24",
-    ),
 ]
 
 
@@ -261,7 +251,6 @@ def test_between_two_people_nobody_is_asked_to_remind():
     ("text", "statements"),
     [
         ("Hi! I'm Laura.", ["The user's name is Laura."]),
-        ("Hi, I'm German.", []),
         (
             "I live in Leeds and study law.",
             ["The user lives in Leeds.", "The user studies law."],
@@ -277,10 +266,6 @@ def test_between_two_people_nobody_is_asked_to_remind():
         ("We have two kids, Mia and Noah.", ["The user has two kids, Mia and Noah."]),
         ("We have a cat called Luna.", ["The user has a cat called Luna."]),
         ("I have a problem with a dog.", []),
-        (
-            "I have a dog. His name is Rex.",
-            ["The user has a dog."],
-        ),
         (
             "I have a cat and a dog. Her name is Luna.",
             ["The user has a cat and a dog."],

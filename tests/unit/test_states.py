@@ -7,7 +7,7 @@ import pytest
 from engram.core.attributes import ATTRIBUTES, attribute
 from engram.core.changes import replacement
 from engram.core.language import languages
-from engram.core.language.states import _rules, state_asked_for, states
+from engram.core.language.states import grammar, state_asked_for, states
 
 GIVEN = """
 I live in Graz. | user | home | graz
@@ -166,7 +166,7 @@ def test_a_kind_has_the_properties_of_its_attribute():
 
 @pytest.mark.parametrize("code", list(languages.section("rules")))
 def test_a_row_is_left_out_only_where_it_matches_nothing(code):
-    screen = _rules(code).rows
+    screen = grammar(code).rows
     for line in GIVEN.strip().splitlines():
         text = line.partition(" | ")[0].rstrip(".")
         matching = (row for row, _ in screen._rows if row.loose.fullmatch(text))

@@ -24,6 +24,9 @@ REMEMBER_TAG = "remember"
 
 _KEY = "keep_requests"
 _QUESTION = re.compile(r"[?？吗嗎]\s*$")
+_AND_THAT = LazyPattern(languages.any_pattern(_KEY, "and_that"), re.IGNORECASE)
+_ANYWHERE = LazyPattern(languages.any_pattern(_KEY, "anywhere"))
+_REMINDS = LazyPattern(languages.any_pattern(_KEY, "reminds"), re.IGNORECASE)
 _EDGES = " \t,;:，：、–—-"
 _FEWEST_WORDS, _FEWEST_SIGNS = 3, 4
 """The least number of words, or of characters without blanks, worth remembering."""
@@ -49,19 +52,9 @@ def asked_to_keep_secret(text: str) -> bool:
     )
 
 
-def asks_reminder(text: str, start: int, end: int) -> bool:
-    """Return whether the request beside the words `text[start:end]` is for a reminder."""
-    before = _reminds().search(text, max(0, start - _NEAR), start)
-    return bool(before or _reminds().search(text, end, end + _NEAR))
-
-
-@cache
-def _reminds() -> re.Pattern[str]:
-    return re.compile(languages.any_pattern(_KEY, "reminds"), re.IGNORECASE)
-
-
-_NEAR = 40
-"""The most characters between words to keep and the end of the request."""
+def asks_reminder(text: str) -> bool:
+    """Return whether `text` asks for a reminder of what else it says."""
+    return _REMINDS.search(text) is not None
 
 
 def words_to_keep(text: str) -> list[tuple[int, int]]:
@@ -94,17 +87,11 @@ def requested_parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]
     """
     for first, last in sentences(text[start:end]):
         place = start + first
-        for match in _and_that().finditer(text, place, start + last):
+        for match in _AND_THAT.finditer(text, place, start + last):
             if _is_enough(text[place : match.start()]):
                 yield place, match.start()
                 place = match.end()
         yield place, start + last
-
-
-@cache
-def _and_that() -> re.Pattern[str]:
-    """Return the pattern of the words between two things to remember."""
-    return re.compile(languages.any_pattern(_KEY, "and_that"), re.IGNORECASE)
 
 
 def language_of_request(text: str) -> str:
@@ -176,7 +163,7 @@ def _in_sentence(text: str, start: int, end: int) -> tuple[int, int] | None:
         return None
     if match := _after().search(text, start, end):
         return _stripped(text, start, match.start(), _EDGES)
-    if match := _anywhere().search(text, start, end):
+    if match := _ANYWHERE.search(text, start, end):
         first = _stripped(text, start, match.start(), _EDGES)
         last = _stripped(text, match.end(), end, _EDGES + ".!。！")
         longer = max(first, last, key=lambda place: place[1] - place[0])
@@ -215,12 +202,6 @@ def _openings() -> str:
 def _asked() -> re.Pattern[str]:
     """Return the pattern of a request in the form of a question."""
     return re.compile(_alternatives("asked"), re.IGNORECASE)
-
-
-@cache
-def _anywhere() -> re.Pattern[str]:
-    """Return the pattern of a request in scripts without blanks."""
-    return re.compile(languages.any_pattern(_KEY, "anywhere"))
 
 
 def _alternatives(key: str) -> str:

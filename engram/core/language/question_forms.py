@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from engram.core.language import languages
+from engram.core.language import languages, topics
 from engram.core.language.retraction import withdrawals
 from engram.core.language.sentences import before_question, sentences
 from engram.core.language.words import ANY_STOP, fold, named, words
@@ -63,12 +63,7 @@ _TELLING = 2
 
 def is_question(sentence: str) -> bool:
     """Return whether a sentence ends or begins as a question."""
-    return sentence.rstrip().endswith(QUESTION_MARKS) or bool(
-        _begins_as_question().match(sentence)
-    )
-
-
-QUESTION_MARKS = ("?", "？", "؟")
+    return topics.is_question(sentence) or bool(_begins_as_question().match(sentence))
 
 
 @cache

@@ -209,8 +209,9 @@ def before_question(text: str, start: int, end: int) -> int:
     ):
         return end
     match = _QUESTION_AT_END.search(text, start, end)
-    is_asked = match and len(match["rest"].split()) >= _QUESTION
-    return match.start() if match and is_asked else end
+    if match and len(match["rest"].split()) >= _QUESTION:
+        return match.start()
+    return end
 
 
 def asserted(text: str, start: int, end: int) -> tuple[int, int]:

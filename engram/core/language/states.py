@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from itertools import dropwhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
 from engram.core.language import languages
@@ -118,7 +118,7 @@ _GROUPED = re.compile(r"<(\w+)>")
 _CAPITAL = r"(?-i:(?=[^\W\d_a-zß-öø-ÿ]))"
 
 
-class _Grammar:
+class Grammar:
     """The rules of one language, compiled on first use."""
 
     def __init__(self, code: str) -> None:
@@ -218,8 +218,9 @@ def _phrases(listed: str, frame: str = r"(?<![\w'])(?:{})(?![\w'])") -> LazyPatt
 
 
 @cache
-def _rules(code: str) -> _Grammar:
-    return _Grammar(code)
+def grammar(code: str) -> Grammar:
+    """Return the rules of a language."""
+    return Grammar(code)
 
 
 def _codes(text: str) -> list[str]:
@@ -320,7 +321,7 @@ def _opens(state: State) -> bool:
 
 def _parts(code: str, clause: str, *, introduces: bool) -> list[tuple[int, int]]:
     """Return the spans of a clause, cut at `and` with a statement on either side."""
-    joins = [found.span() for found in _rules(code).join.finditer(clause)]
+    joins = [found.span() for found in grammar(code).join.finditer(clause)]
     ends = [*(start for start, _ in joins), len(clause)]
     parts = [(0, ends[0])]
     for (_, start), end in zip(joins, ends[1:], strict=True):
@@ -341,7 +342,7 @@ def _of_part(
     """Return the states of a part of a clause; one without a subject is the user's."""
     words, has_capitals = clause[slice(*span)], _has_capitals(clause)
     for ends in (True, False):
-        part = _Part(_rules(code), words, has_capitals=has_capitals, ends=ends)
+        part = _Part(grammar(code), words, has_capitals=has_capitals, ends=ends)
         if found := part.states(introduces=introduces):
             return tuple(found)
         if not part.is_over:
@@ -349,33 +350,17 @@ def _of_part(
     return ()
 
 
-class IntroductionWords(NamedTuple):
-    """The greetings of a language, the beginnings of what may follow a name, and words
-    that are none.
-    """
-
-    greeting: LazyPattern
-    no_name: LazyPattern
-    further: Sequence[str]
-
-
-def introduction_words(code: str) -> IntroductionWords:
-    """Return the words around a name in a language with rules."""
-    rules = _rules(code)
-    return IntroductionWords(rules.greeting, rules.no_name, rules.further)
-
-
 def asks_for_name(text: str) -> bool:
     """Return whether a text asks its reader for the name."""
     return "?" in text and any(
-        _rules(code).name_asked.search(text) for code in languages.section(KEY)
+        grammar(code).name_asked.search(text) for code in languages.section(KEY)
     )
 
 
 def _subject_before(text: str, earlier: State | None) -> tuple[str, ...]:
     """Return the subject of an `earlier` clause if `and` follows it, else ()."""
     last = text.split()[-1:]
-    joined = earlier and last and last[0].lower() in _rules(earlier.language).joins
+    joined = earlier and last and last[0].lower() in grammar(earlier.language).joins
     return earlier.subject if earlier and joined else ()
 
 
@@ -407,7 +392,7 @@ def in_context(found: Sequence[State], text: str, quote: str) -> tuple[State, ..
 
 def _lasts(code: str, sentence: str, after: str) -> bool:
     """Return whether a change holds: it is not of long ago, nor undone afterwards."""
-    rules = _rules(code)
+    rules = grammar(code)
     following = "".join(after[a:b] for a, b in list(sentences(after))[:_NEXT_SENTENCES])
     is_old = rules.long_ago.search(sentence) and not rules.news.search(sentence)
     return not is_old and not rules.undone.search(following)
@@ -423,7 +408,7 @@ class _Part:
     """A part of a clause in the normal form of a language: its statement, if any."""
 
     def __init__(
-        self, rules: _Grammar, part: str, *, has_capitals: bool, ends: bool = True
+        self, rules: Grammar, part: str, *, has_capitals: bool, ends: bool = True
     ) -> None:
         self.rules = rules
         self.has_capitals = has_capitals
@@ -508,10 +493,7 @@ class _Part:
         properties = attribute(name)
         over = self.is_over or row.effect in {"-", ">-"}
         is_one = properties.single or properties.named
-        if properties.slot:
-            words, value = self._value(words, single=is_one)
-        else:
-            value = self._free(words)
+        words, value = self._value(words, single=is_one, free=not properties.slot)
         is_part = properties.daily and self._is_limited(words)
         ends_nothing = self.is_over and (row.effect not in "=-" or not properties.slot)
         if ends_nothing or (over and is_part):
@@ -543,18 +525,21 @@ class _Part:
         dated = self.dated if change and state.attribute not in _NUMERIC else ""
         return replace(state, change=change, planned=planned, dated=dated)
 
-    def _value(self, words: str, *, single: bool) -> tuple[str, tuple[str, ...]]:
-        """Return the words of a value, those of a date in full, and the folded ones."""
+    def _value(
+        self, words: str, *, single: bool, free: bool
+    ) -> tuple[str, tuple[str, ...]]:
+        """Return the words of a value, those of a date in full, and the folded ones.
+
+        A `free` value is that of a plan, which may begin with any word but a denial.
+        """
+        if free:
+            value = tuple(normalise(words).split())
+            return words, () if is_denied("".join(value[:1])) else value
         if words != DATE:
             return words, self.value(words, single=single)
         dates = _date_spans(self.dated)
         words = " ".join(self.dated[date.start : date.end] for date in dates)
         return words, tuple(normalise(words).split())
-
-    def _free(self, words: str) -> tuple[str, ...]:
-        """Return the folded words of a plan, () if it is denied."""
-        value = tuple(normalise(words).split())
-        return () if is_denied("".join(value[:1])) else value
 
     def _fits(
         self, row: _StateRow, name: str, words: str, value: tuple[str, ...]
@@ -748,7 +733,7 @@ def bare_subject(subject: tuple[str, ...]) -> tuple[str, ...]:
 def continues_older_state(sentence: str) -> bool:
     """Return whether an older state goes on, as in "I also work at …"."""
     code = _codes(sentence)[0]
-    return _rules(code).additions.search(sentence) is not None
+    return grammar(code).additions.search(sentence) is not None
 
 
 # -- in the third person ---------------------------------------------------------------
@@ -760,7 +745,7 @@ def in_third_person(clause: str, state: State, subject: str, possessive: str) ->
     `subject` and `possessive` are those of the speaker: "our dog died" becomes "the
     user's dog died". The result is '' if a word of the first person remains.
     """
-    rules = _rules(state.language)
+    rules = grammar(state.language)
     text = rules.lead.sub("", clause)
     if state.language == "en":
         if state.elided:
@@ -799,7 +784,7 @@ def _state_asked_for(question: str) -> State | None:
     if len(question) > _MOST_CHARS:
         return None
     for code in _codes(question):
-        rules = _rules(code)
+        rules = grammar(code)
         words, has_capitals = question.strip(" ?？.!¿¡"), _has_capitals(question)
         asked = _Part(rules, words, has_capitals=has_capitals)
         words = rules.asking.sub("", asked.bare)

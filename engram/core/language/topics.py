@@ -176,9 +176,12 @@ def is_denied(sentence: str) -> bool:
     )
 
 
+QUESTION_MARKS = ("?", "？", "؟")
+
+
 def is_question(sentence: str) -> bool:
     """Return whether a sentence ends as a question."""
-    return sentence.rstrip("\"'”’») \n").endswith(("?", "？", "؟"))
+    return sentence.rstrip("\"'”’») \n").endswith(QUESTION_MARKS)
 
 
 @lru_cache(8192)

@@ -78,6 +78,12 @@ class Clause:
         first = next(clauses(self.text, self.sentence, self.end), None)
         return first is not None and self.start < first[1]
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the only time it names lies ahead."""
+        when = self.when()
+        return when is not None and when.end > self.turn.occurred_at
+
     def when(self) -> Interval | None:
         """Return the only time it names, or None."""
         if self.dates or not self.lead:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.core.language.states import USER, introduction_words, of_clause
+from engram.core.language.states import USER, grammar, of_clause
 from engram.core.language.synonyms import synonyms
 from engram.core.language.words import STOP
 from engram.extraction.rules.table import pattern_of
@@ -70,7 +70,7 @@ def _may_be_name(state: State) -> bool:
     words, code = state.written, state.language
     if any(_NO_NAME.match(word) for word in words.split()):
         return False
-    if state.needs and introduction_words(code).no_name.fullmatch(words):
+    if state.needs and grammar(code).no_name.fullmatch(words):
         return False
     if words.islower():
         is_known = words in STOP[code] or bool(synonyms(words, code))
@@ -90,12 +90,12 @@ def _is_meant(clause: Clause, state: State) -> bool:
         return False
     goes_on = _GOES_ON.match(clause.text, clause.end)
     more = of_clause(goes_on["own"].splitlines()[0]) if goes_on else ()
-    return bool(more) or any(_appositions(clause, state))
+    return bool(more) or any(more_about_speaker(clause, state))
 
 
 def _is_greeted(clause: Clause, code: str) -> bool:
     """Return whether a greeting precedes a clause, in its sentence or as the last one."""
-    greeting = introduction_words(code).greeting
+    greeting = grammar(code).greeting
     before = clause.text[clause.sentence : clause.start].strip() or (
         clause.text[clause.before : clause.sentence].strip()
     )
@@ -105,13 +105,9 @@ def _is_greeted(clause: Clause, code: str) -> bool:
     return own is not None and not own.group()[-1].isalpha()
 
 
-def more_about_speaker(clause: Clause, state: State) -> tuple[Apposition, ...]:
-    """Return what follows a name or an age: `I'm Priya, 41, from Leeds`."""
-    return tuple(_appositions(clause, state))
-
-
-def _appositions(clause: Clause, state: State) -> Iterator[Apposition]:
-    begins = introduction_words(state.language).further
+def more_about_speaker(clause: Clause, state: State) -> Iterator[Apposition]:
+    """Yield what follows a name or an age: `I'm Priya, 41, from Leeds`."""
+    begins = grammar(state.language).further
     place = clause.text.find(state.written, clause.start, clause.end)
     after = place + len(state.written) if place >= 0 else clause.end
     for part in _PART.finditer(clause.text, after, clause.end):

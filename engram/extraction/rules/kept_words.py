@@ -74,9 +74,7 @@ def _literal(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement
         return
     if language_of_request(clause.text) == "en":
         raw = _in_english(clause, raw)
-    when = clause.when()
-    is_ahead = when is not None and when.end > clause.turn.occurred_at
-    is_due = is_ahead and asks_reminder(clause.text, clause.start, clause.end)
+    is_due = clause.is_ahead and asks_reminder(clause.text)
     yield built(clause, _DUE if is_due else _KEEP, raw, policy)
 
 

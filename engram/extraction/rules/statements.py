@@ -341,7 +341,7 @@ def _has_its_day(state: State, row: Attribute, part: Clause) -> bool:
         if _OWN_CLAUSE.search(before):
             return False
     if state.needs == "ahead":
-        return when is not None and when.end > said_at
+        return part.is_ahead
     if state.needs == "past":
         return when is not None and when.start <= said_at
     is_over = when is not None and when.end <= said_at
@@ -351,9 +351,7 @@ def _has_its_day(state: State, row: Attribute, part: Clause) -> bool:
 def _row_of(state: State, part: Clause) -> Attribute:
     """Return the row of a state; an event with a day ahead is planned for it."""
     row = attribute(state.attribute)
-    when = part.when()
-    is_ahead = when is not None and when.end > part.turn.occurred_at
-    if row.name == "date" and state.value and is_ahead:
+    if row.name == "date" and state.value and part.is_ahead:
         return replace(row, category="commitment")
     if category_of(row.category).promise and state.subject != (USER,):
         return replace(row, category="moment")  # what others plan is no promise
