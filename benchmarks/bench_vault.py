@@ -102,7 +102,7 @@ def _reply(body: Body) -> Body:
     asked = str(body["messages"][-1]["content"])
     if task == "extract":
         return _extracted(asked)
-    if task in {"judge", "compare"}:
+    if task == "compare":
         return {"relation": "independent", "index": 0}
     if task in {"session", "episode", "spine"}:
         best = max(_calls(task), key=lambda row: _likeness(row["user"], asked))

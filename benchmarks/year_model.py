@@ -124,8 +124,6 @@ class YearModel:
         task = task_of(body)
         if task == "extract":
             return _extracted(body["messages"][-1]["content"])
-        if task == "judge":
-            return _judged(body["messages"][-1]["content"])
         if task == "doctor":
             return {}
         said = _ANSWERS.get(task)
@@ -335,16 +333,6 @@ def _relation(new: str, known: str) -> tuple[str, float]:
     if bool(_NOT.search(new)) != bool(_NOT.search(known)):
         return ("contradicts", 0.95) if share >= NEAR else ("independent", 0.9)
     return ("same", 0.95) if share >= SAME else ("independent", 0.9)
-
-
-def _judged(asked: str) -> Body:
-    quoted = re.findall(r'^(?:New: |\d+\. )(".*")$', asked, re.MULTILINE)
-    new, *known = [text.strip('"') for text in quoted]
-    for number, other in enumerate(known, 1):
-        relation, _ = _relation(new, other)
-        if relation != "independent":
-            return {"relation": relation, "index": number}
-    return {"relation": "independent", "index": 0}
 
 
 def _compared(shown: Mapping[str, Any]) -> Body:

@@ -25,11 +25,6 @@ class Category:
     """The kind of its facts; '' if the words of the fact decide (row C6)."""
     protected: bool = False
     """Its facts are never archived or removed by a rule (law 1)."""
-    slot: str = ""
-    """The name of the category in a slot, which is this name and an entity (row E5).
-
-    Facts of two categories with one `slot` share their slots.
-    """
     layer: Literal["procedural", ""] = ""
     """The layer of its facts; '' if the kind decides (row D1)."""
     needs_steps: bool = False
@@ -70,7 +65,6 @@ _ROWS = (
         "fact",
         aliases=("factual",),
         tagged=("insight", "friction", "habit"),
-        slot="fact",
         troubles=True,
         correctable=True,
         profile=True,
@@ -79,7 +73,6 @@ _ROWS = (
         "preference",
         kind="note",
         protected=True,
-        slot="preference",
         taste=True,
         only_user=True,
         correctable=True,
@@ -90,18 +83,16 @@ _ROWS = (
         "correction",
         kind="note",
         protected=True,
-        slot="fact",
         corrects=True,
         profile=True,
         spine="profile",
     ),
-    Category("entity", kind="note", slot="entity", profile=True),
+    Category("entity", kind="note", profile=True),
     Category(
         "decision",
         aliases=("architectural",),
         kind="note",
         protected=True,
-        slot="decision",
         only_user=True,
         spine="projects",
     ),
@@ -109,7 +100,6 @@ _ROWS = (
         "relationship",
         kind="note",
         protected=True,
-        slot="relationship",
         relates_people=True,
         correctable=True,
         profile=True,
@@ -120,7 +110,6 @@ _ROWS = (
         aliases=("meta", "rule"),
         kind="note",
         protected=True,
-        slot="principle",
         layer="procedural",
         needs_steps=True,
         only_user=True,
@@ -132,7 +121,6 @@ _ROWS = (
         "commitment",
         kind="note",
         protected=True,
-        slot="commitment",
         promise=True,
         dated=True,
         only_user=True,
@@ -142,7 +130,6 @@ _ROWS = (
     Category(
         "moment",
         kind="episode",
-        slot="moment",
         momentary=True,
         dated=True,
         troubles=True,
@@ -152,7 +139,6 @@ _ROWS = (
         aliases=("procedural", "procedure"),
         kind="note",
         protected=True,
-        slot="skill",
         layer="procedural",
         correctable=True,
         profile=True,

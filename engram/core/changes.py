@@ -1,25 +1,25 @@
 """Changes of state: the known facts that a new statement ends (A7, A10; law 7).
 
 "I've moved to Augsburg" ends "The user lives in Munich", however similar the words are.
-The rule table of `language.states` reads both statements; the rules here decide
-which facts end, and whether a person has to agree. All functions are pure.
+The rule table of `language.states` reads both statements; these pure rules tell which
+state ends another.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
 from engram.core.categories import category_of
 from engram.core.language.dates import latest, next_beginning
 from engram.core.language.states import USER, State, bare_subject, names_same
-from engram.core.language.topics import tells_name
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from engram.core.records import Fact
 
@@ -35,50 +35,9 @@ DEATH = "alive"
 SEVERAL = frozenset({"employer", "job"})
 """Attributes of which a person may have several values; "I quit" ends one of them."""
 
-_NAME_WORDS = 3
-"""The largest number of words of a name."""
-_END = " .!"
-
 
 @dataclass(frozen=True, slots=True)
-class EndedFact:
-    """A known fact that a new statement ends, and the reason.
-
-    `is_unclear` is true if the statement may refer to another fact.
-    """
-
-    fact: Fact
-    why: str
-    is_unclear: bool = False
-
-
-def ended_facts(
-    new: Sequence[State],
-    said_at: datetime,
-    known: Iterable[tuple[Fact, Sequence[State]]],
-) -> list[EndedFact]:
-    """Return the known facts that the states of a statement made at `said_at` end.
-
-    Words of change end the old state at once. Another value without such words ends
-    only a state that is older than `LATER`, because a person may name two homes in one
-    breath. A change dated before the statement of the old state ends nothing. Words
-    without a value ("I quit") are unclear if more than one value is known.
-    """
-    found: list[tuple[Fact, _Change]] = []
-    for fact, states in known:
-        change = _change(new, said_at, states, fact)
-        if change and fact.status == "active":
-            found.append((fact, change))
-
-    changes = [change for _, change in found]
-    return [
-        EndedFact(fact, f"{change.why} ({RULE})", _is_unclear(change, changes))
-        for fact, change in found
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
+class Change:
     """The state `new` ends the state `old`; `why` is the reason."""
 
     new: State
@@ -86,54 +45,62 @@ class _Change:
     why: str
 
 
-def _change(
+def change(
     new: Iterable[State],
     said_at: datetime,
     old: Sequence[State],
-    fact: Fact,
-) -> _Change | None:
-    """Return the change by the first `new` state that ends a state of `fact`, or None.
+    told_at: datetime | None,
+    *,
+    corrects: bool = False,
+) -> Change | None:
+    """Return the change by the first `new` state that ends one of the `old`, or None.
 
-    A change that is older than the statement of the old state ends nothing.
+    The new states are said at `said_at`, the old ones were told at `told_at`. Words of
+    change end the old state at once. Another value without such words ends only a state
+    that is older than `LATER`, because a person may name two homes in one breath. A
+    change dated before the statement of the old state ends nothing. With `corrects` the
+    old value was wrong, whenever it was told.
     """
-    told_at = fact.created
     is_later = told_at is None or said_at - told_at > LATER
     for state in new:
-        if attribute(state.attribute).fixed or not (state.change or is_later):
-            continue
-        if told_at and state_time(state, said_at) < told_at and state.dated:
-            continue
+        begun = state_time(state, said_at) if state.dated else None
+        is_past = bool(told_at and begun and begun < told_at)
+        is_change = not is_past and (state.change or is_later)
+        ends = is_change and not attribute(state.attribute).fixed
         for other in old:
-            why = replacement(state, other)
-            if why and not _grows_too_fast(state, other, said_at, told_at):
-                return _Change(state, other, why)
+            why = replacement(state, other) if ends or corrects else ""
+            if why or (corrects and _is_corrected(state, other)):
+                return Change(state, other, why or f"another {state.attribute}")
     return None
 
 
-def _grows_too_fast(
-    new: State, old: State, said_at: datetime, told_at: datetime | None
-) -> bool:
-    """Return whether an age is too high to be the same person's, as with two sons."""
-    if new.attribute != "age" or not told_at:
+def _is_corrected(new: State, old: State) -> bool:
+    """Return whether two states give different names, or values of which one holds."""
+    if new.over or old.over or new.addition:
         return False
-    years = (said_at - told_at).days / 365
-    return int(new.value[0]) - int(old.value[0]) > years + 2
+    row = attribute(new.attribute)
+    if not (row.single or row.named or row.fixed) or new.attribute != old.attribute:
+        return False
+    return _same_subject(new, old) and not (_covers(new, old) or _covers(old, new))
 
 
-def _is_unclear(change: _Change, others: Sequence[_Change]) -> bool:
-    """Return whether words without a value ("I quit") may end any of several values.
+def is_unclear(made: Change, others: Sequence[Change]) -> bool:
+    """Return whether a change may mean any of several known values or subjects.
 
-    "Training moved to Friday" may refer to either child. The end of one of several
-    values of a statement does not end the others.
+    "Training moved to Friday" may refer to either child, "I quit" to either job, and
+    "no, her name is Tim" to either child. The end of one of several values of a
+    statement does not end the others.
     """
-    if attribute(change.new.attribute).thing:
+    row = attribute(made.new.attribute)
+    if row.thing:
         return len({one.old.subject for one in others}) > 1
-    if change.new.value or change.new.attribute not in SEVERAL:
+    names_one = row.single or made.new.over or row.fixed
+    if made.new.attribute not in SEVERAL if not made.new.value else names_one:
         return False
     values = {
         frozenset(one.old.value)
         for one in others
-        if one.old.attribute == change.old.attribute and one.old.value
+        if one.old.attribute == made.old.attribute and one.old.value
     }
     return any(not one <= two and not two <= one for one in values for two in values)
 
@@ -201,7 +168,8 @@ def _is_another_value(new: State, old: State) -> bool:
         return False  # Berlin, Berlin Kreuzberg
     if new.attribute == "age" and int(new.value[0]) < int(old.value[0]):
         return False
-    return new.change or row.replaced
+    # "I live in Graz" says nothing of the plan to move
+    return new.change or (row.replaced and not old.planned)
 
 
 def _covers(new: State, old: State) -> bool:
@@ -236,20 +204,17 @@ def _ended_by_death(new: State, old: State) -> str:
     return "the death of its subject" if is_its_own or is_theirs else ""
 
 
-def state_time(state: State, told_at: datetime) -> datetime:
+def state_time(state: State, told_at: datetime) -> datetime | None:
     """Return the latest time at which a state stated at `told_at` began or ended.
 
     "I moved to Berlin in 2010" is a change of 2010, even if it was stated in 2027. A
-    planned state begins on its day, and for a week or a month on the last day.
+    planned state begins on its day, and for a week or a month on the last day; without
+    a day it has no time.
     """
+    begun = latest(state.dated, told_at) if state.dated else None
     if state.planned:
-        begun = latest(state.dated, told_at)
-        return next_beginning(state.dated, told_at) or begun or NEVER
-    return (latest(state.dated, told_at) if state.dated else None) or told_at
-
-
-NEVER = datetime.max.replace(tzinfo=UTC)
-"""The time of a planned state without a day."""
+        return next_beginning(state.dated, told_at) or begun
+    return begun or told_at
 
 
 def is_replaced(states: Iterable[State], later: Iterable[State]) -> bool:
@@ -263,38 +228,9 @@ def is_replaced(states: Iterable[State], later: Iterable[State]) -> bool:
     )
 
 
-def names_differ(new: str, old: str) -> bool:
-    """Return whether two statements end with different names of the same being.
-
-    >>> names_differ("The user's son is called Tim.", "The user's son is called Max.")
-    True
-    >>> names_differ("The user works with Ben.", "The user works with Ada.")
-    False
-    """
-    new_words, old_words = new.rstrip(_END).split(), old.rstrip(_END).split()
-    same = 0
-    for new_word, old_word in zip(new_words, old_words, strict=False):
-        if new_word.casefold() != old_word.casefold():
-            break
-        same += 1
-    values = new_words[same:], old_words[same:]
-    states_name = tells_name(" ".join(new_words[:same]))
-    return states_name and all(
-        0 < len(value) <= _NAME_WORDS and all(word[0].isupper() for word in value)
-        for value in values
-    )
-
-
-def is_ended(
-    new: Sequence[State], known: Iterable[tuple[Fact, Sequence[State]]]
-) -> bool:
-    """Return whether a known fact with one of these states has ended."""
-    same = {
-        (state_.subject, state_.attribute, state_.value, state_.over) for state_ in new
-    }
+def share_state(some: Iterable[State], others: Iterable[State]) -> bool:
+    """Return whether two statements state the same."""
+    told = {(one.subject, one.attribute, one.value, one.over) for one in some}
     return any(
-        (state_.subject, state_.attribute, state_.value, state_.over) in same
-        for fact, states in known
-        if fact.status in {"superseded", "invalidated"}
-        for state_ in states
+        (one.subject, one.attribute, one.value, one.over) in told for one in others
     )

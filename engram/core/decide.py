@@ -1,11 +1,8 @@
 """Decide what a new statement does to the known facts (A7-A11, C5, C33, E16, X8, X9).
 
-`decide` is a pure function: the caller finds the known facts that are near or in the
-same slot, with what a model or the user says about them, and carries out the effects.
-
-    decision = screen(statement)
-    if decision is None:
-        decision = decide(statement, known, policy)
+`decide` is a pure function of values: the statement, with what its turn and its source
+allow; the known facts that are near or in the same slot, with what a model or the user
+says about them; and the policy. The caller carries out the effects.
 
 The known facts that the statement may end are collected by the kind of claim, the
 surest first (`_claims`); one function decides each claim (`_outcome`).
@@ -36,20 +33,19 @@ They stay true, so undoing a run does not remove them.
 """
 
 NEW = "new"
-BESIDE = "independent of what is near"
 SAME_WORDS = "same statement"
 SAME = "says the same (read by a model)"
-JUDGED_SAME = "judged the same"
 ALREADY_FILED = "already filed"
+TRIVIAL = "trivial"
+UNGROUNDED = "no evidence in the turn"
 REMOVED_BEFORE = "a person removed this before"
 NEWER_KNOWN = "something younger is known"
 SAYS_MORE = "says more than a protected memory"
 OUTDATED = "the user said that it is over"
-CONTRADICTION = "judged a contradiction"
 REPLACED = "something else holds now (read by a model)"
 OVER = "it is over (read by a model)"
 SUPPORTED = "more likely by another statement (read by a model)"
-CORRECTED = "corrected"
+CORRECTED_BY_USER = "the user corrected the value (rule of corrections)"
 SAID_AGAIN = "the statement that it had replaced was made again (rule)"
 STANDS = "a person stands by the old one"
 
@@ -58,54 +54,37 @@ JUDGED_THE_SAME = "judged the same as another"
 """The reason of maintenance for superseding a memory with another one (`A22`)."""
 
 RelationKind = Literal["same", "contradicts", "independent"]
-Relation = Literal[
-    "", "same", "contradicts", "repeats", "replaces", "ends", "supports", "corrects"
-]
+Relation = Literal["", "repeats", "supports", "replaces", "ends", "corrects"]
 EffectAction = Literal[
     "confirm",
     "reinforce",
     "rewrite",
     "weaken",
     "schedule",
-    "invalidate",
     "supersede",
     "settle",
     "ask",
 ]
 Destination = Literal["active", "review", "superseded", ""]
-ENDINGS = frozenset({"invalidate", "supersede", "settle"})
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The answer of a model about a statement and numbered known facts.
-
-    `index` is 1 for the first of them, 0 for none. `warning` is the reason why an
-    answer with another relation is treated as independent.
-    """
-
-    relation: RelationKind
-    index: int = 0
-    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
     """A known fact beside a new statement.
 
-    By words: `similarity`, nominal, 0–1; `same_slot`; `conflict`, why both cannot be
-    true; `distinct`, why they are two facts at any similarity; `states`. By others:
-    `relation`, what a model or the user says of it. By evidence: `newer` if it has
-    later evidence; `barred`, why the source may not replace it; `guarded`, why only a
-    person may end it; `protected`; `exceeded` if it is protected and says less. `cap`
-    is the highest confidence after another statement, None if its source adds nothing.
-    `visible` is false for a fact that recall would not return, `fresh` true for one of
-    the same batch, `undone` for one that replaced the same statement before.
+    By words: `similarity`, nominal, 0–1; `equal` for the same words; `conflict`, why
+    both cannot be true; `distinct`, why they are two facts at any similarity; `states`.
+    By others: `relation`, what a model or the user says of it. By evidence: `newer` if
+    it has later evidence; `barred`, why the source may not replace it; `guarded`, why
+    only a person may end it; `protected`; `exceeded` if it says less. `cap` is the
+    highest confidence after another statement, None if its source adds nothing.
+    `visible` is false for a fact that recall would not return, `undone` true for one
+    that replaced the same statement before.
     """
 
     fact: Fact
     similarity: float = 0.0
-    same_slot: bool = False
+    equal: bool = False
     conflict: str = ""
     distinct: str = ""
     states: tuple[State, ...] = ()
@@ -117,22 +96,19 @@ class Known:
     exceeded: bool = False
     cap: float | None = 1.0
     visible: bool = True
-    fresh: bool = False
     undone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A new statement: the record that it would get, and its source.
+    """A new statement: the record that it would get, its source, and the cheap checks.
 
     `words` are the words of its turn, `states` what they state. `source` is the class
     of its source (`trust.source_class`); `by_user` is true if the user made it,
-    `judged` if a model may compare it with known facts, `doubtful` if the words only
-    imply it, `ends` if it only reports an end, `plans` if it only plans something; with
-    a `correction`, the reason, the user corrects a value. `remaining` is the number of
-    facts that the batch may still end. The rest are the results of cheap checks, in
-    their order: filed before (with the fact that it met), trivial, `repeated` in the
-    same words, without a quotation, `refused`, `contained` for review.
+    `doubtful` if the words only imply it, `ends` if it only reports an end, `plans` if
+    it only plans something. `remaining` is the number of facts that the batch may still
+    end. The rest: `filed` before (with the fact that it met), `trivial`, without a
+    quotation, `refused`, `contained` for review.
     """
 
     fact: Fact
@@ -141,8 +117,6 @@ class Statement:
     states: tuple[State, ...] = ()
     source: str = "user"
     by_user: bool = True
-    correction: str = ""
-    judged: bool = False
     doubtful: bool = False
     ends: bool = False
     plans: bool = False
@@ -150,7 +124,6 @@ class Statement:
     filed: bool = False
     met: str = ""
     trivial: bool = False
-    repeated: Known | None = None
     grounded: bool = True
     refused: str = ""
     contained: str = ""
@@ -163,8 +136,16 @@ class Statement:
     @property
     def tells_change(self) -> bool:
         """Whether it reports a change, not only another value (law 7)."""
-        told = any(one.over or one.change for one in self.states)
-        return self.corrects or self.ends or told
+        return self.corrects or self.ends or self._changes
+
+    @property
+    def finds_wrong(self) -> bool:
+        """Whether it corrects what never held, and reports no change."""
+        return self.corrects and not self._changes
+
+    @property
+    def _changes(self) -> bool:
+        return any(one.over or one.change for one in self.states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +155,7 @@ class Effect:
     confirm: logged, no file changes. reinforce: new `confidence`, evidence added.
     rewrite: the text in the newer words (`merge`), the old ones under History. weaken:
     new `confidence`, linked both ways. schedule: it holds until `until`, linked both
-    ways. invalidate, supersede: that status and `valid_until`, linked both ways; with
+    ways. supersede: that status and `valid_until`, linked both ways; with
     `add_tombstone` the old statement gets a tombstone. settle: a promise gets the tag
     `settled`. ask: a review case.
     """
@@ -218,49 +199,55 @@ class Decision:
         return "confirm" if self.effects else "skip"
 
 
-def screen(new: Statement, policy: DedupPolicy) -> Decision | None:
-    """Return the decision on a statement that needs no comparison, else None (`C5`)."""
-    if new.filed:
-        return Decision("", ALREADY_FILED, met=new.met)
-    if new.trivial:
-        return Decision("", "trivial")
-    if new.repeated:
-        return _as_repetition(new, new.repeated, SAME_WORDS, policy)
-    if not new.grounded:
-        return Decision("review", "no evidence in the turn")
-    return Decision("", new.refused) if new.refused else None
-
-
 def decide(new: Statement, known: Sequence[Known], policy: Policy) -> Decision:
     """Return what becomes of a statement and of the known facts.
 
-    In this order: an interrupted attempt is finished; another source that repeats an
-    ended state is skipped; a contained statement waits in review; one that says the
-    same as a known fact confirms it; one that a later statement ended is filed as
-    superseded. Any other is new, and ends, weakens or questions what it contradicts.
+    A statement that is refused, or that waits for a person, changes nothing. One that
+    says the same as a known fact confirms it; one that a later statement ended is filed
+    as superseded; any other is new. It ends, weakens or questions what it contradicts,
+    and reinforces what it makes more likely.
     """
-    if finished := [one.fact for one in known if new.fact.id in one.fact.superseded_by]:
-        why = next((one.end_reason for one in finished if one.end_reason), NEW)
-        return Decision("active", why, finished=tuple(finished))
-    if _is_outdated(new, known):
-        return Decision("", OUTDATED)
-    if new.contained:
-        return Decision("review", new.contained)
-
+    if refused := _screened(new, known):
+        return refused
     visible = [one for one in known if one.visible]
     same, why = _repeated(visible, policy.similarity)
-    if same and not same.exceeded:
-        return _as_repetition(new, same, why, policy.dedup)
+    more = same is not None and same.exceeded and same.protected
+    if same and not more:
+        decision = _as_repetition(new, same, why, policy.dedup)
+        known = [one for one in visible if one is not same]
+        ended = _with_ends(new, _claims(new, known), policy.dedup)
+        return replace(decision, effects=(*decision.effects, *ended.effects))
     if later := _successor(new, visible):
         return Decision("superseded", NEWER_KNOWN, met=later.fact.id)
 
-    claims = _claims(new, visible, policy.similarity)
+    claims = _claims(new, visible)
     decision = _with_ends(new, claims, policy.dedup)
-    if decision.why == NEW and any(is_near(one, policy.similarity) for one in visible):
-        decision = replace(decision, why=SAYS_MORE if same else BESIDE)
+    if more and decision.why == NEW:
+        decision = replace(decision, why=SAYS_MORE)
+    if new.ends:
+        asks = any(effect.action == "ask" for effect in decision.effects)
+        return replace(decision, destination="review" if asks else "")
     made = decision.effects
     supported = _supported(new, visible, {one.fact.id for one in made}, policy.dedup)
     return replace(decision, effects=(*made, *supported))
+
+
+def _screened(new: Statement, known: Sequence[Known]) -> Decision | None:
+    """Return the decision on a statement that is not compared, by the first reason."""
+    if new.filed:
+        return Decision("", ALREADY_FILED, met=new.met)
+    if new.trivial:
+        return Decision("", TRIVIAL)
+    if finished := [one.fact for one in known if new.fact.id in one.fact.superseded_by]:
+        why = next((one.end_reason for one in finished if one.end_reason), NEW)
+        return Decision("active", why, finished=tuple(finished))
+    if any(one.equal and one.visible for one in known):
+        return None
+    if not new.grounded:
+        return Decision("review", UNGROUNDED)
+    if why := new.refused or (OUTDATED if _is_outdated(new, known) else ""):
+        return Decision("", why)
+    return Decision("review", new.contained) if new.contained else None
 
 
 def _with_ends(
@@ -288,7 +275,7 @@ def _with_ends(
             one.action != "ask" for one in effects.values()
         ):
             effects[name] = effect
-            remaining -= effect.action in ENDINGS
+            remaining -= effect.action in {"supersede", "settle"}
         whys.append(outcome.why)
     why = whys[0] if whys else NEW
     return Decision(destination, why, tuple(effects.values()), refused=tuple(refused))
@@ -296,10 +283,12 @@ def _with_ends(
 
 def _is_outdated(new: Statement, known: Sequence[Known]) -> bool:
     """Return whether another source repeats a state that the user has ended (`X7`)."""
-    if new.source == "user" or not new.states:
-        return False
-    stated = [(one.fact, one.states) for one in known]
-    return changes.is_ended(new.states, stated) and any(
+    ended = {"superseded", "invalidated"}
+    is_ended = new.source != "user" and any(
+        one.fact.status in ended and changes.share_state(new.states, one.states)
+        for one in known
+    )
+    return is_ended and any(
         one.fact.status == "active" and one.barred
         for one in known
         if changes.is_replaced(new.states, one.states)
@@ -309,49 +298,22 @@ def _is_outdated(new: Statement, known: Sequence[Known]) -> bool:
 # -- the same statement ----------------------------------------------------------------
 
 
-def is_near(one: Known, cuts: SimilarityPolicy) -> bool:
-    """Return whether a fact is similar enough to be compared by a model (`A7`, `E5`).
-
-    Facts of the same slot need less similarity.
-    """
-    return one.similarity >= (cuts.link if one.same_slot else cuts.grey)
-
-
 def is_repetition(one: Known, cuts: SimilarityPolicy) -> bool:
-    """Return whether similarity alone shows that a fact makes the same statement."""
-    return one.similarity > cuts.same and not one.distinct
-
-
-def to_judge(
-    new: Statement, known: Sequence[Known], policy: Policy
-) -> tuple[Known, ...]:
-    """Return the visible facts, nearest first, of which a model has to judge (`A9`).
-
-    A correction that is near none is compared with the nearest at any similarity.
-    """
-    cuts = policy.similarity
-    nearest = [one for one in known if one.visible][: policy.dedup.neighbours]
-    if any(is_repetition(one, cuts) for one in nearest):
-        return ()
-    near = tuple(one for one in nearest if is_near(one, cuts))
-    if near or not new.corrects:
-        return near
-    return tuple(one for one in nearest if one.similarity >= cuts.floor)
+    """Return whether words alone show that a fact makes the same statement."""
+    return one.equal or (one.similarity > cuts.same and not one.distinct)
 
 
 def _repeated(
     known: Sequence[Known], cuts: SimilarityPolicy
 ) -> tuple[Known | None, str]:
     """Return the known fact with the same meaning, and how that is known."""
-    for one in known:
+    for one in sorted(known, key=lambda one: not one.equal):
         if is_repetition(one, cuts) and one.relation not in {"replaces", "ends"}:
-            return one, f"says the same ({one.similarity:.2f})"
+            why = f"says the same ({one.similarity:.2f})"
+            return one, SAME_WORDS if one.equal else why
     for one in known:
-        if one.relation == "repeats" and not (one.conflict or one.distinct):
+        if one.relation == "repeats" and not one.distinct:
             return one, SAME
-    for one in known:
-        if one.relation == "same":
-            return one, JUDGED_SAME
     return None, ""
 
 
@@ -360,15 +322,14 @@ def _as_repetition(
 ) -> Decision:
     """Confirm, reinforce or rewrite the fact that a statement repeats (`A8`, `X23`).
 
-    Only newer words of the user replace the words of a fact, and none those of a
-    protected one.
+    Newer words of the user that say more replace the words of a fact, but never those
+    of a protected one.
     """
     fact = one.fact
     effect = _reinforced(new, one, why, policy)
-    may_rewrite = why == JUDGED_SAME and new.by_user and not is_event(fact)
-    if may_rewrite and not (one.protected or one.newer or one.barred):
-        action: EffectAction = "confirm" if effect.action == "confirm" else "rewrite"
-        effect = replace(effect, action=action)
+    may_rewrite = why == SAME and one.exceeded and new.by_user and not is_event(fact)
+    if may_rewrite and not (one.newer or one.barred or effect.action == "confirm"):
+        effect = replace(effect, action="rewrite")
     return Decision("", why, (effect,), fact.id)
 
 
@@ -404,94 +365,71 @@ def _supported(
 
 # -- what a statement ends -------------------------------------------------------------
 
-By = Literal["user", "judge", "words", "states", "link"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
     """The claim that a statement ends a known fact, the reason, and how it is known.
 
-    By the user's correction, by a judgement of a model, by a conflict of the words, by
-    the states in them, or by a link of the model. `unclear` is true if another fact may
-    be meant; `begins` is the later time at which the change happens.
+    By the user's correction, by the states in the words, or by a link of a model.
+    `unclear` is true if another fact may be meant; `begins` is the later time at which
+    the change happens.
     """
 
     known: Known
     why: str
-    by: By
+    by: Literal["user", "states", "link"]
     unclear: bool = False
     begins: datetime | None = None
 
 
-def _claims(
-    new: Statement, known: Sequence[Known], cuts: SimilarityPolicy
-) -> Iterator[_Claim]:
+def _claims(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
     """Yield the claims of a statement, the surest first."""
-    if new.correction:
-        corrected = (one for one in known if one.relation == "corrects")
-        yield from (_Claim(one, new.correction, "user") for one in corrected)
+    corrected = [one for one in known if one.relation == "corrects"]
+    if corrected:
+        yield from (_Claim(one, CORRECTED_BY_USER, "user") for one in corrected)
         return
-    judged = [one for one in known if one.relation == "contradicts"]
-    for one in judged:
-        yield _Claim(one, one.conflict or CONTRADICTION, "judge")
-    # No model can have compared the facts of the same batch.
-    unseen = [one for one in known if one.fresh or not new.judged]
-    near = [one for one in unseen if one.conflict and is_near(one, cuts)]
-    if near and not judged:
-        yield _Claim(near[0], near[0].conflict, "words")
+    linked = [one for one in known if one.relation in {"replaces", "ends"}]
     yield from _by_states(new, known)
-    yield from _by_rivals(new, known)
     for one in known:
-        if one.relation in {"replaces", "ends"}:
-            why = REPLACED if one.relation == "replaces" else OVER
-            yield _Claim(one, why, "link")
+        if one.undone:
+            yield _Claim(one, SAID_AGAIN, "states")
+    for one in linked:
+        yield _Claim(one, REPLACED if one.relation == "replaces" else OVER, "link")
 
 
 def _by_states(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
     """Yield the facts whose state a statement ends, now or on a later day (`A7`)."""
-    by_id = {one.fact.id: one for one in known}
-    stated = [(one.fact, one.states) for one in known if one.states]
     begins = {one: _begins(new, one) for one in new.states}
-    for day in sorted({*begins.values()}):
+    for day in sorted({one for one in begins.values() if one}):
         states = [one for one in new.states if begins[one] == day]
         later = day if day > new.said_at else None
-        if day != changes.NEVER:
-            for end in changes.ended_facts(states, new.said_at, stated):
-                one = by_id[end.fact.id]
-                yield _Claim(one, end.why, "states", end.is_unclear, later)
+        found = []
+        for one in known:
+            told_at, wrong = one.fact.created, new.corrects
+            made = changes.change(
+                states, new.said_at, one.states, told_at, corrects=wrong
+            )
+            if made and one.fact.status == "active":
+                found.append((one, made))
+        for one, made in found:
+            unclear = changes.is_unclear(made, [every for _, every in found])
+            why = f"{made.why} ({changes.RULE})"
+            yield _Claim(one, why, "states", unclear, later)
 
 
-def _begins(new: Statement, state: State) -> datetime:
+def _begins(new: Statement, state: State) -> datetime | None:
     """Return when a state begins: now, or on the later day that the words give.
 
     The day of an appointment is a value, not a beginning. A plan without a day never
     begins.
     """
-    day = new.fact.valid_from or new.said_at
+    day = new.fact.valid_from
     if state.planned:
-        day = new.fact.valid_from or changes.state_time(state, new.said_at)
-    elif attribute(state.attribute).thing:
-        day = new.said_at
+        day = day or changes.state_time(state, new.said_at)
+        return day and max(day, new.said_at)
+    if day is None or attribute(state.attribute).thing:
+        return new.said_at
     return max(day, new.said_at)
-
-
-def _by_rivals(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
-    """Yield the facts that contradict the latest words of the user.
-
-    These are facts that once replaced the same statement, and a fact with another name
-    that the statement corrects. With several such facts it is unclear which one is
-    meant.
-    """
-    undone = [one for one in known if one.undone]
-    for one in undone:
-        yield _Claim(one, SAID_AGAIN, "states")
-    if undone or not new.corrects:
-        return
-    others = [
-        one for one in known if changes.names_differ(new.fact.text, one.fact.text)
-    ]
-    for one in others:
-        yield _Claim(one, f"{CORRECTED} (rule)", "states", len(others) > 1)
 
 
 def _successor(new: Statement, known: Sequence[Known]) -> Known | None:
@@ -520,28 +458,31 @@ def _outcome(
 ) -> _Outcome:
     """Decide on one claim; the first rule that applies counts.
 
-    An event stays, because it did happen (`C33`). Later evidence stays. What is in
-    doubt or planned without a day changes nothing yet. A source of lower trust, and any
-    but the user for a note that only a person may change, ends nothing (`X27`). A
-    person is asked about such a note, about an unclear end, about a conflict that only
-    the words show, and beyond the limit of the batch (`X9`, `X23`). A promise is
-    settled by the user's words (`E16`). A fact from three sessions is weakened if no
-    words report a change (`A10`). Any other fact ends, on the day that the words give.
+    An event stays, because it did happen (`C33`). Later evidence stays. A statement of
+    a source of lower trust waits for a person, as does any but the user's about a note
+    that only a person may change (`X27`). What is in doubt or planned without a day
+    changes nothing yet. A person is asked about such a note, about an unclear end, and
+    beyond the limit of the batch (`X9`, `X23`). A promise is settled by the user's
+    words (`E16`). A fact from three sessions is weakened if no words report a change
+    (`A10`). Any other fact ends, on the day that the words give.
     """
-    one, fact, compared = claim.known, claim.known.fact, claim.by in {"judge", "words"}
-    begins = claim.begins or _begins_later(new, claim)
-    if why := _refusal(new, claim, begins):
-        is_older = compared and why == NEWER_KNOWN
-        return _Outcome(None, why, "superseded" if is_older else "active")
+    one, fact = claim.known, claim.known.fact
+    happened = is_event(fact) and not category_of(fact.category).promise
+    if happened and not new.corrects and claim.by != "user":
+        return _Outcome(None, "what happened stays")
+    if one.newer:
+        is_older = one.relation == "replaces"
+        return _Outcome(None, NEWER_KNOWN, "superseded" if is_older else "active")
     ask = Effect("ask", fact, claim.why)
     if why := _objection(new, claim):
-        return _Outcome(ask, why, "review" if compared else "active")
-    if claim.by == "words" and not new.corrects:
-        return _Outcome(ask, claim.why)
-    if one.guarded or (compared and is_user_backed(fact)):
-        return _Outcome(ask, one.guarded or STANDS)
+        return _Outcome(ask, why, "review")
+    begins = claim.begins or _begins_later(new, claim)
+    if why := _hesitation(new, claim, begins):
+        return _Outcome(None, why)
+    if one.guarded:
+        return _Outcome(ask, one.guarded)
 
-    is_change = new.tells_change or claim.by in {"states", "user"}
+    is_change = new.tells_change or claim.by != "link"
     if session_count(fact) >= policy.episodes and not is_change:
         least = weakened_confidence(fact.confidence, policy)
         return _Outcome(Effect("weaken", fact, claim.why, least), claim.why)
@@ -551,31 +492,22 @@ def _outcome(
     return _Outcome(effect, effect.why)
 
 
-def _refusal(new: Statement, claim: _Claim, begins: datetime | None) -> str:
-    """Return why a claim changes nothing, or ''."""
-    fact, promise = claim.known.fact, category_of(claim.known.fact.category).promise
-    happened = is_event(fact) and not promise
-    if happened and not new.corrects and claim.by != "user":
-        return "what happened stays"
-    if claim.known.newer:
-        return NEWER_KNOWN
-    if claim.by != "link":
-        return ""
-    plans = new.plans or category_of(new.fact.category).promise
-    if plans and begins is None and not promise:
-        return "a planned change without a day ends nothing yet"
-    if new.doubtful:
-        return "in doubt"
-    foreign = claim.known.guarded and not new.by_user
-    return "not for this source to end" if claim.known.barred or foreign else ""
-
-
 def _objection(new: Statement, claim: _Claim) -> str:
     """Return why a statement may not end a fact unless a person agrees, or ''."""
     if claim.known.barred or new.by_user:
         return claim.known.barred
-    needs_user = claim.known.guarded or claim.by in {"states", "words"}
-    return claim.known.guarded or claim.why if needs_user else ""
+    return claim.known.guarded or ("" if claim.by == "link" else claim.why)
+
+
+def _hesitation(new: Statement, claim: _Claim, begins: datetime | None) -> str:
+    """Return why a link of a model changes nothing yet, or ''."""
+    if claim.by != "link":
+        return ""
+    is_plan = new.plans or category_of(new.fact.category).promise
+    is_of_promise = category_of(claim.known.fact.category).promise
+    if is_plan and begins is None and not is_of_promise:
+        return "a planned change without a day ends nothing yet"
+    return "in doubt" if new.doubtful else ""
 
 
 def _end(new: Statement, claim: _Claim, begins: datetime | None) -> Effect:
@@ -588,11 +520,8 @@ def _end(new: Statement, claim: _Claim, begins: datetime | None) -> Effect:
             return Effect("settle", fact, outcome, settled=tag)
     if begins:
         return Effect("schedule", fact, why, until=begins)
-    if claim.by in {"judge", "words"}:
-        if new.corrects:
-            return Effect("supersede", fact, CORRECTED, add_tombstone=True)
-        return Effect("invalidate", fact, why)
-    return Effect("supersede", fact, why, add_tombstone=claim.by == "user")
+    wrong = claim.by == "user" or new.finds_wrong
+    return Effect("supersede", fact, why, add_tombstone=wrong)
 
 
 def _begins_later(new: Statement, claim: _Claim) -> datetime | None:
@@ -602,11 +531,32 @@ def _begins_later(new: Statement, claim: _Claim) -> datetime | None:
     """
     known_from, begins = claim.known.fact.valid_from, new.fact.valid_from
     is_value = attribute(new.fact.attribute).thing and not new.plans
-    if claim.by in {"states", "user"} or new.corrects or is_value or begins is None:
+    if claim.by != "link" or new.corrects or is_value or begins is None:
         return None
     if begins <= new.said_at or (known_from and known_from > new.said_at):
         return None
     return None if category_of(claim.known.fact.category).promise else begins
+
+
+def changed_by(effect: Effect, old: Fact, by: Fact | None, at: datetime) -> Fact:
+    """Return a known fact as an end, a weakening or a settlement leaves it.
+
+    `by` is the statement that does it at `at`, None for words that state nothing new.
+    """
+    if effect.action == "settle":
+        tags = todos.settled_tags(old, effect.settled)
+        return replace(old, tags=tags, done=at, end_reason=effect.why)
+    if by:
+        old = replace(
+            old, superseded_by=tuple(dict.fromkeys((*old.superseded_by, by.id)))
+        )
+    if effect.action == "weaken":
+        return replace(old, confidence=effect.confidence or old.confidence)
+    if effect.until:
+        return replace(old, valid_until=effect.until)
+    status = "superseded" if by else "invalidated"
+    until = by.valid_from if by and by.valid_from else at
+    return replace(old, status=status, end_reason=effect.why, valid_until=until)
 
 
 # -- announced ends --------------------------------------------------------------------

@@ -9,7 +9,6 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from engram.core.categories import category_of
 from engram.core.language.entity_names import is_event
 from engram.core.language.words import STOP, words
 from engram.core.records import ENTITY_TYPES
@@ -69,8 +68,6 @@ _OWNERS = frozenset(
         "the_speaker",
     }
 )
-_FACTS = ("friction", "habit")
-_AREAS = {"person": "people", "project": "project"}
 _NO_LABEL = re.compile(r"[^\w]+|_+")
 _ORG = re.compile(
     r"\b(?:inc|llc|ltd|plc|corp|co|gmbh|ag|kg|e\.v|s\.a|srl|s\.p\.a|bv|oy|ab|university|universität|université"
@@ -305,24 +302,6 @@ def relation_label(words_of_it: str) -> str:
         if any(map(str.isalnum, words_of_it))
         else ""
     )
-
-
-def slot_key(
-    category: str, entity_type: str, primary: str, tags: Sequence[str] = ()
-) -> str:
-    """Return the slot of a memory, `type|entityType|primaryRef|factType`.
-
-    Memories of one slot are compared; a slot is not an identity (`E5`, `E1`, `E3`).
-    `primary` is the ref of the first entity, '' for the owner; type is profile, people
-    or project.
-
-    >>> slot_key("preference", "person", "person:anna")
-    'people|person|person:anna|preference'
-    """
-    kind = next((tag for tag in _FACTS if tag in tags), category_of(category).slot)
-    if not primary or primary == entity_ref("person", OWNER):
-        return f"profile|person|{entity_ref('person', OWNER)}|{kind}"
-    return f"{_AREAS.get(entity_type, 'people')}|{entity_type}|{primary}|{kind}".lower()
 
 
 def names_subject(query_words: Sequence[str], names: Iterable[str]) -> bool:

@@ -249,13 +249,15 @@ class FactLinks:
 
     The statement replaces the facts in `replaces`; it ends those in `ends` although it
     says something else; `same` already contains all of it, or is ''; the statement
-    makes those in `supports` more likely (rows A7-A11). All are ids of facts.
+    makes those in `supports` more likely (rows A7-A11). With it the user corrects the
+    value of those in `corrects`. All are ids of facts.
     """
 
     replaces: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
     same: str = ""
     supports: tuple[str, ...] = ()
+    corrects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,11 +302,9 @@ class Extraction:
     """The candidates and relations extracted from one batch; it may be empty.
 
     `dropped` counts the refused candidates by reason. `types` maps display names of
-    entities to types (`ENTITY_TYPES`). `opinions` maps the text of a statement to a
-    model's judgement: (same or contradicts, the fact's id); `apart` maps it to the ids
-    of the facts that the model found to be distinct, and `warnings` are the parts of
-    the model's answer about known facts that could not be used. `ended` are known facts
-    that are over without a new one.
+    entities to types (`ENTITY_TYPES`). `warnings` are the parts of a model's answer
+    about known facts that could not be used, by the text of the statement. `ended` are
+    known facts that are over without a new one.
     """
 
     candidates: tuple[Candidate, ...]
@@ -312,8 +312,6 @@ class Extraction:
     dropped: Mapping[str, int] = field(default_factory=dict)
     relations: tuple[Relation, ...] = ()
     types: Mapping[str, str] = field(default_factory=dict)
-    opinions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    apart: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     warnings: Mapping[str, str] = field(default_factory=dict)
     ended: tuple[FactEnd, ...] = ()
 

@@ -400,13 +400,6 @@ RELATIONS: tuple[RelationKind, ...] = get_args(RelationKind)
 Relation = Annotated[SoftText, listed(RELATIONS)]
 
 
-class JudgeReply(ReplyModel):
-    """The relation of a new statement to the known one with this number."""
-
-    relation: Relation = ""
-    index: Number = None
-
-
 class PairVerdict(ReplyModel):
     """The relation of two statements, and its certainty, 0 to 1."""
 

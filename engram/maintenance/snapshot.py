@@ -10,8 +10,8 @@ from engram.core import trust
 from engram.errors import EngramError, NotFoundError
 from engram.index.conversations import SessionReader
 from engram.llm.answers import AnswerCache
+from engram.maintenance.neighbours import NeighbourCache
 from engram.maintenance.passes.view import FOREIGN, MemoryState, PassView, VaultReader
-from engram.pipeline.neighbours import NeighbourCache
 from engram.vault import disk as vault_disk
 from engram.vault import frontmatter
 from engram.vault.blocks import page_from
@@ -56,7 +56,7 @@ class Snapshot(VaultReader):
         super().__init__()
         self.progress = progress
         self.note_writer = note_writer
-        self.neighbour_cache = NeighbourCache(comparison.neighbours)
+        self.neighbour_cache = NeighbourCache(comparison)
         self.vault, self.index, self.settings = (
             note_writer.vault,
             note_writer.index,

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from engram.core.changes import EndedFact
     from engram.core.decide import Decision
     from engram.core.policy import Policy
     from engram.core.records import Candidate, FactLinks, FiledTurn, Interval, Turn
@@ -51,19 +50,14 @@ class Said:
     """The source of a candidate: the turn and the words quoted from it.
 
     `attributed` is the turn with the origin of the quote (`trust.turn_as_evidence`): a
-    text that the user only passes on does not count as the user's. `opinion` is the
-    relation to a known fact that a model reported, and the id of that fact. `links` are
-    the known facts that the model named when it extracted the statement. `corrects` is
-    the known fact whose value the user corrects with the statement, and the reason;
-    `sort` is that of the candidate.
+    text that the user only passes on does not count as the user's. `links` and `sort`
+    are those of the candidate.
     """
 
     turn: Turn
     quote: str
     attributed: Turn
-    opinion: tuple[str, str] | None = None
     links: FactLinks | None = None
-    corrects: EndedFact | None = None
     sort: str = ""
 
 

@@ -1,65 +1,68 @@
-"""Comparison of a statement with the known facts (rows A7, E5, D3, C12).
+"""Comparison of a statement with the known facts (rows A7, D3, C12).
 
-A search by words or vectors finds the facts that are near, a look-up those of the same
-slot. A worker thread compares first, so that a model can judge uncertain pairs; the
-writer thread compares again before it decides (`core/decide.py`).
+A search by words and vectors finds the facts that are near, `index/states.py` those of
+the same slot. Similarities are on the nominal scale (0–1). Only facts that share words
+or meaning are compared, so a comparison costs one search.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from engram.core import actions, changes, graph
+from engram.core import actions, calibration, graph, ranking
 from engram.core.actions import Eligibility
-from engram.core.entities import slot_key
+from engram.core.decide import Known
 from engram.core.importance import surprise
+from engram.core.language import similarity
 from engram.core.lifecycle import hidden_reason
-from engram.core.text import content_hash
+from engram.core.records import Fact
 from engram.errors import ConfigError, ModelError
+from engram.index.filters import SearchFilter
 from engram.index.states import StateSearch
-from engram.pipeline.neighbours import NeighbourSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.decide import Known
     from engram.core.importance import Surprise
-    from engram.core.language.states import State
-    from engram.core.records import Edge, Fact
+    from engram.core.language.similarity import ParsedStatement
+    from engram.core.records import Edge
     from engram.index.search import Index
     from engram.pipeline.plan import WritePlan
 
+STATEMENTS = 4096
+"""Number of parsed statements in the cache."""
 STATUSES = ("active", "superseded", "invalidated")
-"""Statuses of neighbours; the last two show what an interrupted write completed."""
+"""Statuses of known facts; the last two show what an interrupted write completed."""
 
 
 class Comparison:
     """Compares statements with the facts of the index; may be called from any thread.
 
-    `ref_of` returns the type and ref of an entity by its name, `owner_names` the names
-    of the owner, and `load_judged` the pairs (`pair_of`) that a model judged to be
-    different.
+    `owner_names` returns the names of the owner, which count as `the user`.
     """
 
     def __init__(
         self,
         index: Index,
         settings: Settings,
-        ref_of: Callable[[str], tuple[str, str]],
         owner_names: Callable[[], tuple[str, ...]],
-        load_judged: Callable[[], set[frozenset[str]]],
     ) -> None:
         self.index = index
         self.settings = settings
-        self.ref_of = ref_of
-        self._load_judged = load_judged
-        self._judged_pairs: set[frozenset[str]] | None = None
-        self.neighbours = NeighbourSearch(index, settings, owner_names)
+        self.owner_names = owner_names
         self.states = StateSearch(index, settings, owner_names)
+        self._statement = lru_cache(STATEMENTS)(self._parsed)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether calibrated vectors are available; words alone do not measure novelty."""
+        return self.index.semantic is not None and self.index.semantic.may_decide
 
     def embed_new(
         self, texts: Iterable[str], embed: Callable[[Sequence[str]], list[bytes]]
@@ -70,7 +73,7 @@ class Comparison:
         vectors, or if the model fails, nothing is done (`A6`).
         """
         semantic = self.index.semantic
-        if semantic is None or not self.neighbours.is_calibrated:
+        if semantic is None or not self.is_calibrated:
             return
 
         new = [text for text in dict.fromkeys(texts) if semantic.vector(text) is None]
@@ -83,53 +86,113 @@ class Comparison:
                 semantic.add(dict(zip(parts, vectors, strict=True)))
 
     def near(
-        self, fact: Fact, when: datetime, plan: WritePlan | None = None
-    ) -> tuple[Known, ...]:
+        self,
+        fact: Fact,
+        when: datetime,
+        plan: WritePlan | None = None,
+        statuses: Collection[str] = STATUSES,
+    ) -> list[Known]:
         """Return the known facts near a fact stated at `when`, nearest first.
 
-        Recall would return only the visible ones. With a `plan` the facts of the same
-        batch are among them, and known facts are as the plan changes them.
+        They are facts that its persona sees; recall would return only the visible ones.
+        With a `plan` its new facts are among them, and known facts are taken as the
+        plan changes them.
         """
-        slot = self._slot(fact)
+        where = SearchFilter(("fact",), statuses, fact.persona or "")
+        owner = self.owner_names()
+        own, cosines = self._statement(fact.text, owner), self._cosines(fact, where)
+        candidates = self._candidates(fact, when, where, cosines)
+        if plan:
+            new = self._nearest_new(own, plan, owner)
+            candidates = [*map(plan.latest, candidates), *new]
+
         found: list[Known] = []
-        for near in self.neighbours.near(fact, when, STATUSES, plan):
-            same = bool(slot) and slot == self._slot(near.fact)
-            visible = hidden_reason(near.fact, when) is None
-            is_plain = visible and not same
+        for known in candidates:
+            words = similarity.compared(own, self._statement(known.text, owner))
+            distinct = words.distinct or _another_time(fact, known)
+            score = max(words.similarity, cosines.get(known.id, 0.0))
             found.append(
-                near if is_plain else replace(near, same_slot=same, visible=visible)
+                Known(
+                    known,
+                    score,
+                    conflict=words.conflict,
+                    distinct=distinct,
+                    visible=hidden_reason(known, when) is None,
+                )
             )
-        return tuple(found)
+        return sorted(found, key=nearest)
+
+    def _nearest_new(
+        self, own: ParsedStatement, plan: WritePlan, owner: tuple[str, ...]
+    ) -> list[Fact]:
+        """Return the new facts of a plan that share most words with a statement."""
+        stems, pool = {*own.stems}, self.settings.policy.dedup.pool
+        return nlargest(
+            pool,
+            plan.new,
+            lambda fact: len(
+                stems.intersection(self._statement(fact.text, owner).stems)
+            ),
+        )
+
+    def says_more(self, text: str, known: str) -> bool:
+        """Return whether a statement adds information to a similar known one."""
+        owner = self.owner_names()
+        return similarity.says_more(
+            self._statement(text, owner), self._statement(known, owner)
+        )
+
+    def _parsed(self, text: str, owner: tuple[str, ...]) -> ParsedStatement:
+        # Read the stemmer each time, because a rebuilt index has another one.
+        return similarity.statement(text, self.index.lexical.stems, owner)
+
+    def _candidates(
+        self,
+        fact: Fact,
+        when: datetime,
+        where: SearchFilter,
+        cosines: Mapping[str, float],
+    ) -> list[Fact]:
+        # Facts with the same statement share words, so synonyms are not searched.
+        question = replace(ranking.parse_question(fact.text, when), akin={})
+        found = self.index.lexical.search(
+            question, where, self.settings.policy.dedup.pool
+        )
+        units = self.index.units(
+            list(dict.fromkeys([*(hit.key for hit in found.hits), *cosines]))
+        )
+        return [
+            unit
+            for unit in units.values()
+            if isinstance(unit, Fact) and unit.id != fact.id
+        ]
+
+    def _cosines(self, fact: Fact, where: SearchFilter) -> dict[str, float]:
+        """Return similarities by vectors, on the nominal scale, by fact id.
+
+        Empty if the model is not calibrated or the text has no vector.
+        """
+        semantic = self.index.semantic
+        if semantic is None or not semantic.may_decide:
+            return {}
+        vector = semantic.vector(fact.text)
+        if vector is None:
+            return {}
+        pool = self.settings.policy.dedup.pool
+        near = semantic.similar(self.index.lexical, vector, where, pool)
+        return {key: calibration.nominal(raw, semantic.scale) for key, raw in near}
 
     def surprise(self, known: Sequence[Known]) -> Surprise:
         """Return how new a statement is among the facts near it (`D3`)."""
         policy = self.settings.policy
-        nearest = [one for one in known if one.visible][: policy.dedup.neighbours]
+        near = [one for one in known if one.visible][: policy.dedup.neighbours]
         # A contradiction is not a repetition.
         return surprise(
-            [one.similarity for one in nearest if not one.conflict],
+            [one.similarity for one in near if not one.conflict],
             policy.dedup,
             policy.similarity,
-            novelty=self.neighbours.is_calibrated,
+            novelty=self.is_calibrated,
         )
-
-    def unjudged(self, text: str, neighbours: Sequence[Known]) -> list[Known]:
-        """Return the neighbours that a model has not yet judged to be different (`A9`).
-
-        A pair is identified by its texts, so an edited fact counts as unjudged.
-        """
-        if self._judged_pairs is None:
-            self._judged_pairs = self._load_judged()
-        return [
-            near
-            for near in neighbours
-            if pair_of(text, near.fact.text) not in self._judged_pairs
-        ]
-
-    def record_judged(self, text: str, other: str) -> None:
-        """Record that a model judged two statements to be different."""
-        if self._judged_pairs is not None:
-            self._judged_pairs.add(pair_of(text, other))
 
     def similarity_edges(self, fact: Fact, plan: WritePlan) -> tuple[Edge, ...]:
         """Return edges from an active fact to facts that are similar to it (`A13`).
@@ -155,37 +218,13 @@ class Comparison:
             fact.id, active, fact.created or plan.now, self.settings.policy.links
         )
 
-    def states_of(self, fact: Fact) -> tuple[State, ...]:
-        """Return what a fact states by its words, else its own slot (X31)."""
-        own = changes.state_in_slot(fact, self.states.name_words())
-        return self.states.states_of(fact.text) or ((own,) if own else ())
 
-    def in_slots(
-        self, fact: Fact, states: Sequence[State], persona: str | None, plan: WritePlan
-    ) -> dict[str, Fact]:
-        """Return the facts that may state the same attributes as `fact`, by id (`A7`).
-
-        The facts are as the plan leaves them; with a persona those that it sees
-        (`E14`).
-        """
-        if not states:
-            return {}
-        found = self.states.near(states, STATUSES, persona)
-        told = {changes.slot_of(state) for state in states}
-        new = [
-            one
-            for one in plan.new
-            if changes.DEATH in told
-            or not told.isdisjoint(map(changes.slot_of, self.states_of(one)))
-        ]
-        every = [*map(plan.latest, found), *new]
-        return {one.id: one for one in every if one.id != fact.id}
-
-    def _slot(self, fact: Fact) -> str:
-        kind, ref = self.ref_of(fact.about[0]) if fact.about else ("", "")
-        return slot_key(fact.category, kind, ref, fact.tags) if ref else ""
+def nearest(one: Known) -> tuple[float, str]:
+    """Return the sort key of neighbours."""
+    return (-one.similarity, one.fact.id)
 
 
-def pair_of(one: str, other: str) -> frozenset[str]:
-    """Return the hashes of two texts; order, case and blanks do not matter."""
-    return frozenset((content_hash(one), content_hash(other)))
+def _another_time(one: Fact, other: Fact) -> str:
+    """Return the reason why facts with different times are two events, or ''."""
+    apart = one.valid_from and other.valid_from and one.valid_from != other.valid_from
+    return "another time" if apart else ""

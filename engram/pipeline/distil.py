@@ -1,8 +1,4 @@
-"""Extraction from a batch of turns, with a model's verdicts on uncertain candidates.
-
-The extractor returns candidates. A candidate that is neither clearly new nor clearly
-known is shown to the model with its nearest known facts (`A9`).
-"""
+"""Extraction from a batch of turns, with the known facts that a model is shown (`A9`)."""
 
 from __future__ import annotations
 
@@ -10,20 +6,15 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engram.core import decide
-from engram.core.decide import Statement
-from engram.core.personas import fact_persona
 from engram.core.records import Fact, FiledTurn
 from engram.core.todos import with_loop_tag
-from engram.errors import ModelError
-from engram.extraction.rules import engine
 from engram.index.hiding import is_sensitive
 from engram.pipeline.known import KnownFacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.core.records import Candidate, Extraction, Turn
+    from engram.core.records import Extraction, Turn
     from engram.extraction.extract import Extractor
     from engram.ingest.queue import Batch
     from engram.pipeline.compare import Comparison
@@ -69,9 +60,7 @@ class Distiller:
             texts = [candidate.text for candidate in candidates]
             self.comparison.embed_new(texts, self.embedding.vectors)
 
-        if extraction.extractor == engine.EXTRACTOR:
-            return extraction
-        return self._with_verdicts(batch, extraction, known)
+        return extraction
 
     def distil_by_rules(self, batch: Batch) -> Extraction:
         """Return the extraction of a batch by the offline rules."""
@@ -121,60 +110,3 @@ class Distiller:
             for unit in before
             if isinstance(unit, FiledTurn) and not is_sensitive(unit)
         ]
-
-    def _with_verdicts(
-        self, batch: Batch, extraction: Extraction, presented: Sequence[Fact]
-    ) -> Extraction:
-        """Add the model's verdicts on candidates near known facts (`A9`).
-
-        The model is not asked about facts that were `presented` to it during the
-        extraction and that it linked to the candidate, nor about pairs that it has
-        judged to be different. If the model fails, the remaining candidates have no
-        verdict.
-        """
-        from engram.llm.judge import judge
-
-        policy = self.extractor.settings.policy.dedup
-        turns = {turn.id: turn for turn in batch.turns}
-        opinions: dict[str, tuple[str, str]] = {}
-        distinct: dict[str, tuple[str, ...]] = {}
-        warnings = dict(extraction.warnings)
-
-        answered = {fact.id for fact in presented}
-        for candidate in extraction.candidates:
-            links = candidate.links
-            if links and (links.replaces or links.ends or links.same):
-                continue  # the model has already reported its changes
-            near = self._doubtful(candidate, turns[candidate.turn_id])
-            if links:
-                near = [fact for fact in near if fact.id not in answered]
-            texts = [fact.text for fact in near]
-            try:
-                verdict = judge(self.extractor.model(), candidate.text, texts, policy)
-            except ModelError:
-                break
-            if verdict.index:
-                known = near[verdict.index - 1]
-                opinions[candidate.text] = (verdict.relation, known.id)
-            elif verdict.warning:
-                warnings[candidate.text] = verdict.warning
-            else:
-                distinct[candidate.text] = tuple(fact.id for fact in near)
-
-        return replace(extraction, opinions=opinions, apart=distinct, warnings=warnings)
-
-    def _doubtful(self, candidate: Candidate, turn: Turn) -> list[Fact]:
-        """Return the known facts that may or may not make the same statement."""
-        fact = Fact(
-            "",
-            candidate.text,
-            candidate.category,
-            about=candidate.about,
-            tags=candidate.tags,
-            persona=fact_persona(candidate.category, turn),
-        )
-        near = self.comparison.near(fact, turn.occurred_at)
-        new = Statement(fact, turn.occurred_at)
-        to_judge = decide.to_judge(new, near, self.extractor.settings.policy)
-        unjudged = self.comparison.unjudged(fact.text, to_judge)
-        return [one.fact for one in unjudged if not is_sensitive(one.fact)]

@@ -9,19 +9,28 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core import changes, decide, lifecycle, trust
-from engram.core.decide import Known, Statement
+from engram.core import actions, changes, decide, lifecycle, trust
+from engram.core.actions import Eligibility
+from engram.core.attributes import attribute
+from engram.core.classify import is_trivial
+from engram.core.decide import REMOVED_BEFORE, Known, Statement
 from engram.core.entities import name_key
+from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.quotations import parts
+from engram.core.language.secrets import is_redacted
 from engram.core.language.states import in_context
 from engram.core.lifecycle import hidden_reason
 from engram.core.records import Fact, FiledTurn
 from engram.core.text import content_hash
+from engram.core.trust import containment_reason
+from engram.ingest.requests import NOT_KEPT
+from engram.pipeline.compare import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from engram.core.actions import Action
     from engram.core.decide import Relation
     from engram.core.language.states import State
     from engram.core.records import Turn
@@ -62,12 +71,56 @@ class Gatherer:
             self._states(fact, said),
             source=source,
             by_user=by_user and source != "tool",
-            correction=said.corrects.why if said.corrects else "",
-            judged=settings.model is not None,
             doubtful=by_user and fact.confidence < policy.extraction.implied,
             plans=said.sort == "plan",
             remaining=policy.dedup.supersessions - self.plan.ended,
         )
+
+    def checked(
+        self, fact: Fact, said: Said, earlier: Sequence[Mapping[str, object]]
+    ) -> Statement:
+        """Return a fact as a statement with the results of the cheap checks.
+
+        `earlier` are the rows that an earlier attempt at the batch wrote to the action
+        log.
+        """
+        filed = self.note_writer.index.unit(fact.id) is not None
+        # An earlier attempt confirmed a fact, or a user has removed the note since.
+        own = [row for row in earlier if row.get("memory") == fact.id]
+        met = [str(row["met"]) for row in own if row.get("met")]
+        is_secret = REMEMBER_TAG in fact.tags and is_redacted(fact.text)
+        return replace(
+            self.statement(fact, said),
+            filed=filed or bool(earlier),
+            met=met[0] if met and not filed else "",
+            trivial=is_trivial(fact.text, self.note_writer.settings.policy.importance),
+            grounded=bool(said.quote),
+            refused=NOT_KEPT if is_secret else self._denied(fact),
+            contained=self.containment(fact, said),
+        )
+
+    def _denied(self, fact: Fact) -> str:
+        """Return the reason why a fact may not be stored, or '' (`C22`).
+
+        The rules would defer a statement of low trust. It may be stored as a
+        speculation, which expires unless it is confirmed (`C17`).
+        """
+        known = Eligibility(fact.confidence, "candidate", fact.importance, "extraction")
+        action: Action = "store_episode" if fact.kind == "episode" else "store_note"
+        policy = self.note_writer.settings.policy.actions
+        ruling, why = actions.ruling(action, known, policy)
+        return why if ruling == "deny" else ""
+
+    def containment(self, fact: Fact, said: Said) -> str:
+        """Return why a statement has to wait in review, or '' (`X8`, `X27`).
+
+        Its source may not make it, or the user has removed it before.
+        """
+        if self.plan.has_tombstone(content_hash(fact.text)):
+            return REMOVED_BEFORE
+        policy = self.note_writer.settings.policy.trust
+        owner = self.comparison.states.owner_names()
+        return containment_reason(fact, said.turn, said.quote, policy, owner) or ""
 
     def _states(self, fact: Fact, said: Said) -> tuple[State, ...]:
         """Return the states that a statement expresses, in its own or quoted words.
@@ -94,39 +147,84 @@ class Gatherer:
     ) -> tuple[Known, ...]:
         """Return the facts that a statement may repeat, end or support.
 
-        They are among those `near` it, those in its slots, and those that a model or
-        the user named.
+        They are among those `near` it, those in its slots, those that a model or the
+        user named, and the fact in the same words.
         """
         relations = _relations(said)
         found = {one.fact.id: one for one in near}
-        named = filter(None, map(self.plan.fact, relations))
-        persona = said.turn.private_to
-        slots = self.comparison.in_slots(new.fact, new.states, persona, self.plan)
+        digest, persona = content_hash(new.fact.text), new.fact.persona
+        twin = self.plan.duplicate_id(digest, persona, new.said_at)
+        named = filter(None, map(self.plan.fact, [*relations, *filter(None, [twin])]))
+        slots = self._stating(new, said.turn.private_to, near)
         for fact in (*slots.values(), *named):
             found.setdefault(fact.id, self._known(fact, new))
-        matter: list[Known] = []
-        for key, one in found.items():
-            states = self.comparison.states_of(one.fact) if key in slots else ()
-            undone = self._replaced(one.fact, new.fact)
-            if states or undone or key in relations:
-                relation = relations.get(key, "")
-                matter.append(
-                    replace(one, states=states, relation=relation, undone=undone)
+        return tuple(
+            self._with_evidence(one, new, said)
+            for one in (
+                replace(
+                    one,
+                    states=self._stated(one.fact) if key in slots else (),
+                    equal=key == twin,
+                    relation=relations.get(key, ""),
+                    undone=self._replaced(one.fact, new.fact),
                 )
-            elif self._matters(one, new):
-                matter.append(one)
-        return tuple(self._with_evidence(one, new, said) for one in matter)
+                for key, one in found.items()
+            )
+            if self._matters(one, new)
+        )
+
+    def _stating(
+        self, new: Statement, persona: str | None, near: Sequence[Known]
+    ) -> dict[str, Fact]:
+        """Return the facts that may state the same attributes, by id (`A7`, `E5`).
+
+        They are those in the slots, those planned in the place of one of them, those of
+        the batch, and the nearest, which may state more than their slot. With a persona
+        those that it sees (`E14`).
+        """
+        if not new.states:
+            return {}
+        plan, most = self.plan, self.note_writer.settings.policy.dedup.neighbours
+        found = self.comparison.states.near(new.states, STATUSES, persona)
+        told = {changes.slot_of(state) for state in new.states}
+        single = {
+            changes.slot_of(state)
+            for state in new.states
+            if new.corrects or attribute(state.attribute).single
+        }
+        batch = [
+            one for one in plan.new if changes.DEATH in told or self._gives(one, told)
+        ]
+        slots = [*map(plan.latest, found), *batch]
+        scheduled = filter(decide.is_scheduled, slots)
+        planned = (plan.fact(name) for one in scheduled for name in one.superseded_by)
+        nearest = (one.fact for one in near[:most] if self._gives(one.fact, single))
+        every = [*slots, *filter(None, planned), *nearest]
+        return {one.id: one for one in every if one.id != new.fact.id}
+
+    def _gives(self, fact: Fact, slots: set[str]) -> bool:
+        """Return whether a fact states one of these attributes."""
+        return not slots.isdisjoint(map(changes.slot_of, self._stated(fact)))
+
+    def _stated(self, fact: Fact) -> tuple[State, ...]:
+        """Return what a fact states by its words, else its own slot (X31)."""
+        search = self.comparison.states
+        own = changes.state_in_slot(fact, search.name_words())
+        return search.states_of(fact.text) or ((own,) if own else ())
 
     def _known(self, fact: Fact, new: Statement) -> Known:
         return Known(fact, visible=hidden_reason(fact, new.said_at) is None)
 
     def _matters(self, one: Known, new: Statement) -> bool:
-        """Return whether a fact may play a part in the decision by its words alone."""
+        """Return whether a fact may play a part in the decision."""
         cuts = self.note_writer.settings.policy.similarity
         return bool(
-            new.fact.id in one.fact.superseded_by
-            or decide.is_near(one, cuts)
-            or (new.corrects and changes.names_differ(new.fact.text, one.fact.text))
+            one.relation
+            or one.equal
+            or one.states
+            or one.undone
+            or new.fact.id in one.fact.superseded_by
+            or decide.is_repetition(one, cuts)
         )
 
     def _replaced(self, known: Fact, fact: Fact) -> bool:
@@ -160,8 +258,8 @@ class Gatherer:
         adds = sources([*turns, turn]) > sources(turns)
         claim = self.note_writer.user_claim(fact)
         protected = lifecycle.protection(fact, claim) is not None
-        says_more = self.comparison.neighbours.says_more
-        if one.relation in {"contradicts", "replaces", "ends"}:
+        says_more = self.comparison.says_more
+        if one.relation in {"replaces", "ends"}:
             fact = self._with_confirmations(fact)
         return replace(
             one,
@@ -170,9 +268,8 @@ class Gatherer:
             barred=trust.supersede_refusal(new.source, classes[0], policy.trust) or "",
             guarded=self._guard(fact, said.turn, turns),
             protected=protected,
-            exceeded=protected and says_more(new.fact.text, fact.text),
+            exceeded=says_more(new.fact.text, fact.text),
             cap=trust.cap_confidence(1.0, best, policy.trust) if adds else None,
-            fresh=self.plan.is_new(fact),
         )
 
     def _guard(self, old: Fact, turn: Turn, told: Sequence[Turn]) -> str:
@@ -241,14 +338,12 @@ class Gatherer:
 def _relations(said: Said) -> dict[str, Relation]:
     """Return what the user or a model says of known facts, by id."""
     found: dict[str, Relation] = {}
-    relation, known = said.opinion or ("", "")
-    if relation in {"same", "contradicts"}:
-        found[known] = "same" if relation == "same" else "contradicts"
     if said.links:
         found |= dict.fromkeys(said.links.supports, "supports")
         found |= {said.links.same: "repeats"} if said.links.same else {}
         found |= dict.fromkeys(said.links.ends, "ends")
         found |= dict.fromkeys(said.links.replaces, "replaces")
+        found |= dict.fromkeys(said.links.corrects, "corrects")
     return found
 
 

@@ -222,7 +222,7 @@ class KnownFacts:
         if semantic is None or embed is None:
             return []
         self.comparison.embed_new(texts, embed)
-        if not self.comparison.neighbours.is_calibrated:
+        if not self.comparison.is_calibrated:
             return []
         vectors = filter(None, map(semantic.vector, texts))
         found = (

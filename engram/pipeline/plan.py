@@ -35,7 +35,6 @@ Case = tuple[str, str]
 UNEDITABLE = UNREADABLE_KEYS | {NOT_UTF_8}
 """Problems of a note that prevent an edit."""
 
-ENDED = {"invalidate": "invalidated", "supersede": "superseded"}
 END_KEYS = frozenset({"superseded_by", "end_reason", "valid_until"})
 
 
@@ -185,9 +184,11 @@ class WritePlan:
         elif effect.action == "ask":
             self._ask(old, new, effect.why, quotes)
         elif effect.action == "settle":
-            self.settle(effect, new.created or self.now)
+            self.end(effect, new.created or self.now)
         else:
-            new = self._contradict(effect, old, new)
+            ended = self.end(effect, new.created or self.now, new)
+            names = tuple(dict.fromkeys((*new.supersedes, *ended)))
+            new = replace(new, supersedes=names)
         return new
 
     def add_predecessor(self, successor: Fact, fact: Fact) -> None:
@@ -233,56 +234,25 @@ class WritePlan:
         day = (new.created or self.now).astimezone(self.settings.zone)
         return facts.with_statement(body, old.text, new.text, f"{day:%Y-%m-%d}")
 
-    def _contradict(self, effect: Effect, old: Fact, new: Fact) -> Fact:
-        """Weaken a known fact, or end it when the new one begins (`A10`, `A11`, `X8`).
+    def end(
+        self, effect: Effect, at: datetime, by: Fact | None = None
+    ) -> tuple[str, ...]:
+        """Weaken, end or settle a known fact at `at` (`A10`, `A11`, `E16`, `X8`).
 
-        The notes of both facts link to each other; returns `new` with its link.
+        `by` is the new statement that does it, None for words without one. Returns the
+        ids of the facts that `by` supersedes.
         """
-        successors = tuple(dict.fromkeys((*old.superseded_by, new.id)))
-        changed = replace(old, superseded_by=successors)
-        if effect.action == "weaken":
-            if effect.confidence is not None:
-                changed = replace(changed, confidence=effect.confidence)
-        elif effect.until:
-            changed = replace(changed, valid_until=effect.until)
-        else:
-            moved = self._lift_scheduled(old, new)
-            new = replace(new, supersedes=(*new.supersedes, *moved))
-            until = new.valid_from or new.created or self.now
-            status = ENDED[effect.action]
-            changed = replace(
-                changed, status=status, end_reason=effect.why, valid_until=until
-            )
-            self.ended += 1
-
-        done = {"weaken": "weakened", "schedule": "ends later"}
-        self._note_contradiction(old, done.get(effect.action, "ended"), effect.why)
+        old = self.latest(effect.fact)
+        lifts = effect.action == "supersede" or effect.settled == todos.EXPIRED
+        moved = self._lift_scheduled(old, by) if lifts else ()
+        if effect.action != "settle":
+            self.ended += effect.action == "supersede"
+            self._note_contradiction(old, effect)
         digest = content_hash(old.text)
         if effect.add_tombstone and not self.has_tombstone(digest):
             self.tombstones.append(tombstone(old, self.now, effect.why))
-        self._patch(old, changed, effect.why)
-        return replace(new, supersedes=tuple(dict.fromkeys((*new.supersedes, old.id))))
-
-    def settle(self, effect: Effect, at: datetime) -> None:
-        """Settle an open promise. It can still be found, as kept or cancelled (`E16`)."""
-        old = self.latest(effect.fact)
-        if effect.settled == todos.EXPIRED:
-            self._lift_scheduled(old)
-        tags = todos.settled_tags(old, effect.settled)
-        changed = replace(old, tags=tags, done=at, end_reason=effect.why)
-        self._patch(old, changed, effect.why)
-
-    def end(self, effect: Effect, said_at: datetime) -> None:
-        """End a known fact that has no successor, now or on a later day (`A10`)."""
-        old = self.latest(effect.fact)
-        until = effect.until or said_at
-        changed = replace(old, valid_until=until)
-        if not effect.until:
-            self._lift_scheduled(old)
-            changed = replace(changed, status="invalidated", end_reason=effect.why)
-        self.ended += 1
-        self._note_contradiction(old, "ended", effect.why)
-        self._patch(old, changed, effect.why)
+        self._patch(old, decide.changed_by(effect, old, by, at), effect.why)
+        return (*moved, old.id)
 
     def _lift_scheduled(self, plan: Fact, later: Fact | None = None) -> tuple[str, ...]:
         """Cancel the ends that a plan announced, which is over before its day.
@@ -300,13 +270,14 @@ class WritePlan:
             lifted.append(old.id)
         return tuple(lifted)
 
-    def _note_contradiction(self, old: Fact, done: str, why: str) -> None:
+    def _note_contradiction(self, old: Fact, effect: Effect) -> None:
         """Record that a known fact is ended or weakened, for the run (`X6`)."""
-        if done == "ended" or not self.is_new(old):
+        done = {"weaken": "weakened", "schedule": "ends later"}
+        if effect.action == "supersede" or not self.is_new(old):
             self.contradicted[old.path] = old.id
-            by_rule = why == "corrected" or "(rule of " in why
+            by_rule = "(rule" in effect.why
             by = "rule" if by_rule else "a model"
-            self.contradictions.append(f"{done} by {by}")
+            self.contradictions.append(f"{done.get(effect.action, 'ended')} by {by}")
 
     def _ask(self, old: Fact, new: Fact, why: str, quotes: Mapping[str, str]) -> None:
         """Create a note that asks the user about two facts, once for each pair (`X9`)."""
@@ -418,7 +389,7 @@ def _as_before(note: Create, contradicted: Mapping[str, str]) -> bytes:
     if isinstance(named, list):
         remaining = [name for name in named if name not in contradicted.values()]
         keys |= {"supersedes": remaining} if remaining else {}
-    if note.path in contradicted and keys.get("status") in ENDED.values():
+    if note.path in contradicted and keys.get("status") == "superseded":
         keys = {name: value for name, value in keys.items() if name not in END_KEYS}
         keys["status"] = "active"
     return frontmatter.emit(keys, note.body) if keys != note.keys else b""

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.core import trust
-from engram.core.records import Extraction, FactEnd
+from engram.core.records import Extraction
 from engram.errors import ConflictError, NotFoundError
 from engram.pipeline.apply import PlanWriter
 from engram.pipeline.boxes import BoxWriter
@@ -35,7 +35,7 @@ from engram.pipeline.privacy import (
 )
 from engram.pipeline.promises import PromiseSettler
 from engram.pipeline.retraction import Retraction
-from engram.pipeline.steps import APART, CandidateSteps
+from engram.pipeline.steps import CandidateSteps
 from engram.pipeline.turn_edits import TurnEdits
 from engram.pipeline.write import action_row
 
@@ -107,9 +107,7 @@ class Reconciler:
         self.comparison = Comparison(
             self.index,
             self.settings,
-            self.entity_writer.ref_of,
             self.entity_writer.names.owner_names,
-            lambda: self.vault.logged_pairs(APART),
         )
         self.forgetting = Forgetting(note_writer)
         self.retraction = Retraction(note_writer, self.forgetting)
@@ -118,9 +116,6 @@ class Reconciler:
         self.imports = ImportRuns(self.turn_edits)
         self.promises = PromiseSettler(note_writer)
         self.corrections = Corrections(self.retraction)
-        self.steps = CandidateSteps(
-            note_writer, self.entity_writer, self.comparison, self.forgetting
-        )
         self.plan_writer = PlanWriter(
             note_writer,
             usage_tracker,
@@ -153,11 +148,12 @@ class Reconciler:
         public = [turn for turn in batch.turns if not turn.private]
         plan.rows += self.owner_names.learn(extraction, public, now)
         kept = [one for one in numbered if one[0] in extraction.candidates]
-        planned = list(self._plan_candidates(plan, batch, extraction, kept, turns))
+        steps = self._steps(plan)
+        planned = list(self._plan_candidates(steps, batch, extraction, kept, turns))
         extraction = replace(extraction, candidates=tuple(one for one, _ in planned))
         results = [result for _, result in planned]
-        for end in [*_ends_of_known(extraction, results), *extraction.ended]:
-            self.steps.end_known(plan, extraction.extractor, end, turns[end.turn_id])
+        for end in extraction.ended:
+            steps.end_known(extraction.extractor, end, turns[end.turn_id])
         plan.leave_out_broken()
         self.plan_writer.write(plan)
         self.plan_writer.write_related(plan, batch, extraction, results)
@@ -181,7 +177,7 @@ class Reconciler:
 
     def _plan_candidates(
         self,
-        plan: WritePlan,
+        steps: CandidateSteps,
         batch: Batch,
         extraction: Extraction,
         numbered: Sequence[tuple[Candidate, int]],
@@ -191,23 +187,31 @@ class Reconciler:
 
         A correction replaces the candidates that were extracted from its own sentence.
         """
-        decide = partial(self.steps.file, plan, batch, extraction)
+        decide = partial(steps.file, batch, extraction)
         requests = self.corrections.requests(turns.values())
         for candidate, ordinal in numbered:
             if not any(request.covers(candidate) for request in requests):
                 filed = turns[candidate.turn_id]
                 yield candidate, decide(candidate, filed, ordinal)
         for number, request in enumerate(requests):
-            found = self.corrections.carried_out(request, plan)
-            if found:
+            corrected = self.corrections.candidate(request, steps.plan)
+            if corrected:
                 ordinal = FIRST_CORRECTED + number
-                result = decide(found.candidate, request.turn, ordinal, found.ended)
-                yield found.candidate, result
-                self.corrections.hide(request, found, plan)
+                yield corrected, decide(corrected, request.turn, ordinal)
+                self.corrections.hide(request, corrected, steps.plan)
                 continue
             for candidate, ordinal in numbered:
                 if request.covers(candidate):
                     yield candidate, decide(candidate, request.turn, ordinal)
+
+    def _steps(self, plan: WritePlan) -> CandidateSteps:
+        return CandidateSteps(
+            plan,
+            self.note_writer,
+            self.entity_writer,
+            self.comparison,
+            self.forgetting,
+        )
 
     def _start_decay(self, created: Sequence[str], now: datetime) -> None:
         """Record when the decay of new facts starts (`B6`).
@@ -292,7 +296,7 @@ class Reconciler:
     ) -> KeptFact | None:
         """Plan the filing of a statement; None if it changes known facts and may not."""
         fact, cases = one.fact, plan.cases
-        decision = self.steps.remember(plan, fact, one.turn, may_change=may_change)
+        decision = self._steps(plan).remember(fact, one.turn, may_change=may_change)
         if decision is None:
             return None
         row = action_row(plan.now, "store", fact.id, "asked to remember")
@@ -312,17 +316,6 @@ def _confirmed(results: Sequence[CandidateResult]) -> tuple[str, ...]:
         (one.turn_id, one.memory) for one in results if one.action == "confirm"
     )
     return tuple(memory for turn, memory in confirmed if (turn, memory) not in created)
-
-
-def _ends_of_known(
-    extraction: Extraction, results: Sequence[CandidateResult]
-) -> Iterator[FactEnd]:
-    """Yield the ends of facts in statements that only repeat known facts."""
-    for candidate, result in zip(extraction.candidates, results, strict=True):
-        if candidate.links and result.action == "confirm":
-            for fact_id in (*candidate.links.replaces, *candidate.links.ends):
-                if fact_id != result.memory:
-                    yield FactEnd(fact_id, candidate.turn_id, candidate.quote)
 
 
 def _numbered(candidates: Sequence[Candidate]) -> Iterator[tuple[Candidate, int]]:

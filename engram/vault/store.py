@@ -276,17 +276,6 @@ class Vault:
             if row.get("action") in actions
         }
 
-    def logged_pairs(self, action: str) -> set[frozenset[str]]:
-        """Return the `pair` of each row of the action log with this action."""
-        rows = (
-            row for row in self._rows(ACTIONS, action) if row.get("action") == action
-        )
-        return {
-            frozenset(map(str, pair))
-            for row in rows
-            if isinstance(pair := row.get("pair"), list)
-        }
-
     def tombstones(self) -> set[str]:
         """Return content hashes of removed statements, and the keys of their turns.
 

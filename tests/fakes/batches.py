@@ -32,9 +32,9 @@ def batch_of(memory, *texts, session="", standing="chat", **more):
     return batch
 
 
-def said(batch, *statements, extractor="test/1", opinions=None, **more):
+def said(batch, *statements, extractor="test/1", links=None, **more):
     """An extraction with these statements, all on the words of the batch's first turn;
-    `more` for each of them.
+    `links` by their texts, `more` for each of them.
     """
     first = batch.turns[0]
     given = {
@@ -44,9 +44,11 @@ def said(batch, *statements, extractor="test/1", opinions=None, **more):
         "quote": first.text,
     } | more
     return Extraction(
-        tuple(Candidate(text=text, **given) for text in statements),
+        tuple(
+            Candidate(text=text, links=(links or {}).get(text), **given)
+            for text in statements
+        ),
         extractor,
-        opinions=opinions or {},
     )
 
 

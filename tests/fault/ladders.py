@@ -12,8 +12,7 @@ from lives import SAYINGS, Life, MemoryWork, said, tried
 from works import deed
 
 from engram.config import ModelSettings
-from engram.core.decide import Statement, to_judge
-from engram.core.records import Candidate, Extraction, Fact, Relation
+from engram.core.records import Candidate, Extraction, Fact, FactLinks, Relation
 from engram.core.text import content_hash
 
 if TYPE_CHECKING:
@@ -42,19 +41,22 @@ class Judged(Life):
         )
 
     def outcome(self, batch: Batch) -> Extraction | ModelError:
-        found = [_candidate(turn) for turn in batch.turns]
-        opinions = {}
-        for candidate in found:
+        found = []
+        for candidate in map(_candidate, batch.turns):
             fact = Fact("", candidate.text, candidate.category, about=candidate.about)
             near = self.memory.reconciler.comparison.near(fact, self.now)
-            grey = to_judge(
-                Statement(fact, self.now), near, self.memory.settings.policy
-            )
-            if grey:
-                opinions[candidate.text] = (
-                    "contradicts" if grey[0].conflict else "same",
-                    grey[0].fact.id,
-                )
+            cuts = self.memory.settings.policy.similarity
+            grey = [
+                one
+                for one in near
+                if one.visible and cuts.grey <= one.similarity <= cuts.same
+            ]
+            links = FactLinks()
+            if grey and grey[0].distinct:
+                links = FactLinks(replaces=(grey[0].fact.id,))
+            elif grey:
+                links = FactLinks(same=grey[0].fact.id)
+            found.append(replace(candidate, links=links))
         seen = [
             (turn, match) for turn in batch.turns if (match := RELATED.match(turn.text))
         ]
@@ -68,7 +70,6 @@ class Judged(Life):
             "model/1",
             relations=tuple(bonds),
             types=types,
-            opinions=opinions,
         )
 
 
@@ -93,6 +94,10 @@ class LadderWork(MemoryWork):
     def before(self, life: Life) -> None:
         life.observe(said("talk", "l0", "l1", "l2"), lambda _: None)
         life.look(hours=1)
+        for fact in life.memory.index.catalog.facts():
+            if "Siemens" in fact.text:
+                life.memory.call("forget", {"id": fact.id})
+                life.memory.call("update", {"id": fact.id, "status": "active"})
 
     def work(self, life: Life, ack: Callable[[str], object]) -> None:
         life.observe(said("talk", "l3"), ack)

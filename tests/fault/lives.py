@@ -75,7 +75,7 @@ SAYINGS = {
     "l0": "I live in Berlin.",
     "l1": "My sister Anna works at Siemens.",
     "l2": "I am very allergic to wool.",
-    "l3": "My sister Anna works at Bosch.",
+    "l3": "My sister Anna works at Bosch now.",
     "l4": "I am allergic to wool.",
     "l50": "Actually, I live in Munich.",
     "l51": "I live in Berlin.",

@@ -144,3 +144,13 @@ def test_the_words_of_the_user_call_a_plan_off(memory, spring, words):
     old = by_text(memory, GRAZ)
     assert (old.status, old.superseded_by, old.valid_until) == ("active", (), None)
     assert on(memory, spring, "05-20")
+
+
+# row: A7
+def test_the_present_state_said_meanwhile_lets_the_plan_stand(memory, spring):
+    """Until its day the user does live there."""
+    listen(memory, spring, "I live in Graz.", "I'm moving to Lisbon on 3 May.")
+    listen(memory, spring, "I live in Graz.", "I live in Graz, near the park.")
+    assert on(memory, spring, "05-02")
+    night(memory)
+    assert not on(memory, spring, "05-04")

@@ -52,29 +52,6 @@ def test_a_change_of_state_ends_the_old_one_the_same_day(
     assert notes()[old].get("status", "active") == "superseded"
 
 
-# row: A10
-def test_a_change_ends_what_was_told_in_many_sessions(simulation, notes):
-    for day in range(5):
-        say(simulation, "I live in Munich.", day=day)
-    say(simulation, "I've moved to Augsburg.", day=60)
-
-    assert notes()["The user lives in Munich."].get("status", "active") == "superseded"
-
-
-def test_a_change_of_another_person_ends_nothing_of_the_user(simulation, notes):
-    say(simulation, "I live in Munich.", day=0)
-    say(simulation, "My sister Eva moved to Lisbon.", day=60)
-
-    assert notes()["The user lives in Munich."].get("status", "active") == "active"
-
-
-def test_an_assistant_ends_nothing(simulation, notes):
-    say(simulation, "I live in Munich.", day=0)
-    say(simulation, "You moved to Augsburg, right.", day=60, role="assistant")
-
-    assert notes()["The user lives in Munich."].get("status", "active") == "active"
-
-
 def test_a_change_that_the_turn_takes_back_ends_nothing(simulation, notes):
     say(simulation, "I live in Munich.", day=0)
     say(simulation, "I moved to Berlin but moved back after a week.", day=60)

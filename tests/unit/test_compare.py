@@ -1,5 +1,5 @@
-"""What lies beside a statement: words, vectors and a model's verdict, on a real index
-and a real socket.
+"""What lies beside a statement, by words and by vectors, on a real index and a real
+socket.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pytest
 from engram.config import EmbeddingSettings, ModelSettings
 from engram.core.records import Fact
 from engram.pipeline.plan import WritePlan
-from tests.fakes.batches import batch_of, by_text, every, held_back, rows, tell, texts
-from tests.fakes.openai_server import FakeServer, fact, hang, prompt_text, status
+from tests.fakes.batches import batch_of, by_text, held_back, rows, tell, texts
+from tests.fakes.openai_server import FakeServer, fact, hang, status
 
 BEACH, OCEAN = (
     "The tea is in the house by the beach.",
@@ -66,16 +66,12 @@ def asking(opened, fake):
     return start
 
 
-def understood(memory, fake, text, *verdicts, **more):
-    """The user says so; the model states it in the same words and then gives its
-    verdicts; what became of it.
-    """
+def understood(memory, fake, text):
+    """The user says so, and the model states it in the same words."""
     words = f"{text} I thought I had better mention that."
-    batch = batch_of(memory, words, **more)
-    fake.script(
-        {"facts": [fact("t1", text, text)], "entities": [], "relations": []},
-        *(verdicts or ({},)),
-    )
+    batch = batch_of(memory, words)
+    told = [fact("t1", text, text)]
+    fake.script({"facts": told, "entities": [], "relations": []})
     return memory.pipeline.file(batch, memory.pipeline.distil(batch))
 
 
@@ -84,166 +80,16 @@ def embedded(memory):
         pass
 
 
-def verdict(relation, index=1):
-    return {"relation": relation, "index": index}
-
-
-def questions(fake):
-    """What the model was asked to compare."""
-    return [prompt_text(body) for body in fake.asked][1:]
-
-
-# -- a model judges --------------------------------------------------------------------
-
-
-# row: A7
-# row: A9
-# row: A11
-def test_the_model_is_asked_once_and_its_verdict_is_carried_out(asking, fake):
-    """It sees the statement and what is near, and answers by number."""
-    memory = asking()
-    tell(memory, BERLIN)
-    understood(memory, fake, MUNICH, verdict("contradicts"))
-    (question,) = questions(fake)
-    assert f'1. "{BERLIN}"' in question
-    assert f'"{MUNICH}"' in question
-    assert fake.asked[1]["temperature"] == 0
-    assert (texts(memory), texts(memory, "invalidated")) == ([MUNICH], [BERLIN])
-
-
-# row: A8
-# row: A9
-def test_what_the_model_calls_the_same_becomes_one_note(asking, fake, clock):
-    """In the newer words, unless the memory is protected."""
-    memory = asking()
-    old, new = "The choir sings in the hall.", "The choir sings in the big hall."
-    tell(memory, old)
-    clock.advance(days=1)
-    understood(memory, fake, new, verdict("same"))
-    (kept,) = every(memory)
-    assert (kept.text, kept.confidence) == (new, 0.6)
-    assert f"- until 2026-11-21: {old}\n" in memory.vault.read(kept.path).decode()
-
-
-# row: A9
-@pytest.mark.parametrize(
-    ("answer", "asked"),
-    [
-        (verdict("independent", 0), 1),
-        (verdict("contradicts", 7), 2),
-        (verdict("contradicts", 0), 2),
-        ("I do not know.", 2),
-        ({"relation": 3}, 2),
-    ],
-)
-def test_a_verdict_that_names_nothing_changes_nothing(asking, fake, answer, asked):
-    """Both stay. Where the answer cannot be used, the model is asked once more."""
-    memory = asking()
-    tell(memory, BERLIN)
-    understood(memory, fake, MUNICH, answer)
-    assert texts(memory) == [BERLIN, MUNICH]
-    assert len(questions(fake)) == asked
-
-
-# row: A9
-@pytest.mark.parametrize(
-    ("answer", "warning"),
-    [
-        ("I do not know.", "the verdict cannot be read"),
-        (
-            verdict("contradicts", 7),
-            "the verdict names no statement that was shown",
-        ),
-        (verdict("independent", 0), None),
-    ],
-)
-def test_why_shows_that_a_verdict_could_not_be_used(asking, fake, answer, warning):
-    """The statement is new; its decision says why it was not compared."""
-    memory = asking()
-    tell(memory, BERLIN)
-    (created,) = understood(memory, fake, MUNICH, answer).created
-    stored = memory.call("why", {"id": created})["decisions"][0]
-    assert (stored["action"], stored.get("warning")) == ("store", warning)
-
-
-# row: A9
-@pytest.mark.parametrize("again", ["at once", "after a restart"])
-def test_a_pair_that_the_model_told_apart_is_not_asked_about_again(asking, fake, again):
-    """Another pair is; and an answer that could not be read is kept for none."""
-    memory = asking()
-    tell(memory, BERLIN)
-    for fact_id in understood(memory, fake, MUNICH, verdict("independent", 0)).created:
-        (memory.settings.vault / memory.index.catalog.find_fact(fact_id).path).unlink()
-    if again == "after a restart":
-        memory = asking()
-    memory.files.rescan(None, accept_deletions=True)
-    fake.requests.clear()
-    understood(memory, fake, MUNICH)
-    assert questions(fake) == []
-    fake.requests.clear()
-    understood(memory, fake, "Anna lives in Rome.", "I do not know.")
-    assert len(questions(fake)) == 2
-    assert {row["action"] for row in rows(memory) if "pair" in row} == {"apart"}
-
-
-# row: A9
-# row: X2
-@pytest.mark.parametrize("fault", [status(500), status(401), status(429)])
-def test_a_model_that_fails_to_judge_costs_no_fact(asking, fake, fault):
-    """The statement is filed without a verdict."""
-    memory = asking()
-    tell(memory, BERLIN)
-    understood(memory, fake, MUNICH, fault)
-    assert texts(memory) == [BERLIN, MUNICH]
-
-
-# row: A9
-def test_nothing_near_asks_nothing(asking, fake):
-    """No call is spent."""
-    memory = asking()
-    tell(memory, "The moon is far away.")
-    understood(memory, fake, MUNICH)
-    assert questions(fake) == []
-
-
-# row: A9
-# row: C12
-def test_a_verdict_on_what_changed_meanwhile_is_void(asking, fake):
-    """Between question and filing a person forgot the old memory: the new one is simply
-    kept.
-    """
-    memory = asking()
-    (old,) = tell(memory, BERLIN).created
-    batch = batch_of(memory, f"{MUNICH} I thought I had better mention that.")
-    fake.script({"facts": [fact("t1", MUNICH, MUNICH)]}, verdict("contradicts"))
-    outcome = memory.pipeline.distil(batch)
-    memory.call("forget", {"id": old})
-    memory.pipeline.file(batch, outcome)
-    assert (texts(memory), by_text(memory, BERLIN).superseded_by) == ([MUNICH], ())
-
-
 # -- meaning ---------------------------------------------------------------------------
 
 
-# row: A7
 # row: A6
-def test_a_paraphrase_reaches_the_judge_by_its_meaning(asking, fake):
-    """On a calibrated scale that puts the two where a judgement is wanted."""
-    memory = asking(calibrated=[(-1, -1), (0.8, 0.7), (1, 0.85)])
-    tell(memory, BEACH)
-    embedded(memory)
-    understood(memory, fake, OCEAN, verdict("same"))
-    assert f'1. "{BEACH}"' in questions(fake)[0]
-    assert texts(memory) == [OCEAN]
-
-
 # row: A7
 def test_on_a_calibrated_scale_what_means_the_same_is_one_memory(asking, fake):
-    """Whatever a model would say of it."""
     memory = asking(calibrated=[(-1, -1), (0.8, 0.86), (1, 1)])
     tell(memory, BEACH)
     embedded(memory)
-    understood(memory, fake, OCEAN, verdict("independent", 0))
+    understood(memory, fake, OCEAN)
     assert texts(memory) == [BEACH]
     assert by_text(memory, BEACH).confidence == 0.6
 
@@ -254,7 +100,7 @@ def test_words_that_tell_two_facts_apart_beat_any_vector(asking, fake):
     memory = asking(calibrated=[(-1, -1), (0.1, 0.99), (1, 1)])
     tell(memory, BERLIN)
     embedded(memory)
-    understood(memory, fake, MUNICH, verdict("independent", 0))
+    understood(memory, fake, MUNICH)
     assert texts(memory) == [BERLIN, MUNICH]
 
 
@@ -265,7 +111,7 @@ def test_numbers_that_are_not_calibrated_merge_nothing(asking, fake):
     tell(memory, BEACH)
     embedded(memory)
     understood(memory, fake, OCEAN)
-    assert (texts(memory), questions(fake)) == (sorted((BEACH, OCEAN)), [])
+    assert texts(memory) == sorted((BEACH, OCEAN))
     assert not memory.index.semantic.vector(OCEAN)
 
 
@@ -325,7 +171,7 @@ def test_the_nearest_come_first_and_five_are_compared(held):
     few = replace(
         held.settings.policy, dedup=replace(held.settings.policy.dedup, pool=3)
     )
-    held.reconciler.comparison.neighbours.settings = replace(held.settings, policy=few)
+    held.reconciler.comparison.settings = replace(held.settings, policy=few)
     assert len(weighed(held, "Anna painted her wooden boat blue in Oslo.")) == 3
 
 
@@ -342,7 +188,7 @@ def test_only_what_could_be_recalled_is_compared(held, clock):
     (anew,) = tell(held, "Anna loves tea.").created
     held.call("forget", {"id": anew})
     tell(held, "Anna truly loves tea.", quote="")
-    assert weighed(held, again) == ()
+    assert weighed(held, again) == []
 
 
 # row: E14
@@ -372,23 +218,6 @@ def test_a_batch_meets_its_own_statements_as_they_will_stand(held):
     } == {BERLIN, MUNICH}
 
 
-# row: E5
-def test_the_same_slot_is_compared_from_further_away(asking, fake):
-    """Two habits of one person are judged where two statements of different kinds are
-    not.
-    """
-    habit = {"about": ("Anna",), "tags": ("habit",)}
-    memory = asking()
-    tell(memory, "Anna drinks tea with milk every morning.", **habit)
-    ladder, new = (
-        memory.reconciler.comparison,
-        Fact("", "Anna drinks coffee with sugar every morning.", about=("Anna",)),
-    )
-    assert [one.same_slot for one in ladder.near(new, memory.clock())] == [False]
-    tagged = replace(new, tags=("habit",))
-    assert [one.same_slot for one in ladder.near(tagged, memory.clock())] == [True]
-
-
 # row: A13
 def test_nothing_is_tied_to_what_is_over(held):
     """Nor to what says the same, nor to itself."""
@@ -414,6 +243,6 @@ def test_a_rebuilt_index_lets_the_old_one_go(held):
     weighed(held, MUNICH)
     old = weakref.ref(held.index.lexical)
     held.call("reindex", {})
-    assert weighed(held, MUNICH)[0].conflict == "another home"
+    assert weighed(held, MUNICH)[0].distinct == "another home"
     gc.collect()
     assert old() is None

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from engram.core.decide import CORRECTED_BY_USER
 from engram.testing import Simulation
 
 START = datetime(2027, 1, 11, 9, tzinfo=UTC)
@@ -155,7 +156,7 @@ def test_the_log_names_the_rule_and_the_words(sim):
         for fact in sim._memory.index.catalog.facts()
         if fact.status == "superseded"
     )
-    assert old.end_reason == 'corrected to "Lisbon" (rule of corrections)'
+    assert old.end_reason == CORRECTED_BY_USER
     rows = sim.call("why", id=old.id)["decisions"]
     assert rows[-1]["action"] == "supersede"
     assert rows[-1]["run"]

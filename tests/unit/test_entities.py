@@ -19,7 +19,6 @@ from engram.core.entities import (
     name_key,
     names_subject,
     relation_label,
-    slot_key,
 )
 from engram.core.language.words import words
 from engram.core.policy import ExtractionPolicy
@@ -154,51 +153,6 @@ def test_the_type_of_a_relation_is_one_word():
         "",
     ]
     assert all(relation_label(name) == name for name in EXCLUSIVE_RELATIONS)
-
-
-# row: E5
-# row: E1
-# row: E3
-@pytest.mark.parametrize(
-    ("category", "entity_type", "primary", "tags", "expected"),
-    [
-        (
-            "preference",
-            "person",
-            "person:anna",
-            (),
-            "people|person|person:anna|preference",
-        ),
-        (
-            "fact",
-            "person",
-            "person:anna",
-            ("habit",),
-            "people|person|person:anna|habit",
-        ),
-        ("correction", "person", "person:anna", (), "people|person|person:anna|fact"),
-        (
-            "decision",
-            "project",
-            "project:atlas",
-            (),
-            "project|project|project:atlas|decision",
-        ),
-        ("fact", "", "", ("x",), "profile|person|person:owner|fact"),
-        (
-            "fact",
-            "person",
-            "person:owner",
-            ("friction",),
-            "profile|person|person:owner|friction",
-        ),
-    ],
-)
-def test_a_slot_says_what_kind_of_thing_is_said_of_whom(
-    category, entity_type, primary, tags, expected
-):
-    """Type, type of the entity, its ref, kind of fact."""
-    assert slot_key(category, entity_type, primary, tags) == expected
 
 
 # row: A20

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engram.pipeline.neighbours import NeighbourCache, NeighbourSearch
+from engram.maintenance.neighbours import NeighbourCache
+from engram.pipeline.compare import Comparison
 
 TEXTS = (
     "Anna drinks oat milk.",
@@ -12,14 +13,14 @@ TEXTS = (
 )
 
 
-class Counting(NeighbourSearch):
+class Counting(Comparison):
     """Beside a vault, with the memories that were searched for."""
 
     searched = ()
 
-    def near(self, fact, *more):
+    def near(self, fact, *more, **given):
         self.searched += (fact.text,)
-        return super().near(fact, *more)
+        return super().near(fact, *more, **given)
 
 
 def around(keeping):
@@ -30,18 +31,17 @@ def around(keeping):
 
 def follow(one, keeping):
     """Follow the vault as it is; what was searched for on the way."""
-    before = len(one.search.searched)
+    before = len(one.comparison.searched)
     facts = keeping.memory.index.catalog.facts()
     one.follow(facts)
-    return facts, one.search.searched[before:]
+    return facts, one.comparison.searched[before:]
 
 
 def told(one, facts):
     """What is near to each active memory, with the versions of the notes left aside."""
     return {
         fact.text: [
-            (near.fact.text, near.similarity, near.conflict, near.distinct)
-            for near in one.near(fact)
+            (near.fact.text, near.similarity, near.distinct) for near in one.near(fact)
         ]
         for fact in facts
         if fact.status == "active"

@@ -261,7 +261,7 @@ def test_a_contradiction_that_the_model_is_sure_of_ends_the_older(asking, fake):
     night(keeping, only="compare")
     was, now = keeping.seen(old), keeping.seen(new)
     assert (was.status, was.superseded_by, now.supersedes) == (
-        "invalidated",
+        "superseded",
         (new,),
         (old,),
     )
@@ -629,7 +629,7 @@ def test_contradictions_are_looked_for_in_one_question_of_the_highest_pairs(
     keeping.memory.call("consolidate", {"only": "contradict"})
     assert len(seen[0]["pairs"]) == 20
     assert seen[0]["pairs"][0]["newer"]["text"] == LISBON
-    assert statuses(keeping, [old, new]) == ["invalidated", "active"]
+    assert statuses(keeping, [old, new]) == ["superseded", "active"]
 
 
 # row: A28

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engram import config
-from engram.core.records import Edit
+from engram.core.records import Edit, FactLinks
 from engram.core.text import content_hash
 from engram.errors import ConflictError, EngramError
 from engram.memory import VaultMemory
@@ -32,7 +32,7 @@ from tests.fakes.batches import (
 )
 
 STAGES = {
-    "tombstone": b'"reason": "corrected"',
+    "tombstone": b'"reason": "another home',
     "edit": b"status: superseded",
     "question": b"kind: review",
     "note": b"Anna lives in Munich.\n\n![[",
@@ -77,7 +77,7 @@ def known(memory):
     """
     tell(memory, "Anna lives in Berlin.")
     (stands,) = tell(memory, "Ben works at Acme.").created
-    memory.call("confirm", {"id": stands})
+    memory.call("update", {"id": stands, "pinned": True})
     tell(memory, "Cleo loves tea.", confidence=0.3)
     tell(memory, "Anna painted her wooden boat red in Porto.")
     tell(memory, "Emil plays chess.")
@@ -99,9 +99,10 @@ def news(memory):
         confidence=0.9,
         about=("Anna",),
     ).candidates
-    found += said(
-        batch, "Ben works at Initech.", "emil plays CHESS", "Cleo really loves tea."
-    ).candidates
+    initech = "Ben works at Initech."
+    links = {initech: FactLinks(replaces=(by_text(memory, "Ben works at Acme.").id,))}
+    found += said(batch, initech, links=links, confidence=0.9).candidates
+    found += said(batch, "emil plays CHESS", "Cleo really loves tea.").candidates
     found += said(
         batch, "Anna painted her wooden boat red in Rome.", about=("Dora",)
     ).candidates

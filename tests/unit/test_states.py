@@ -96,6 +96,8 @@ def first(text):
     return state
 
 
+# row: E1
+# row: E3
 # row: X31
 @pytest.mark.parametrize(("text", "subject", "name", "value"), rows(GIVEN))
 def test_a_plain_sentence_gives_a_value_of_an_attribute(text, subject, name, value):

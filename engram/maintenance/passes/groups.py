@@ -114,7 +114,7 @@ def clusters(
             continue
         group = [one]
         for other, near in neighbours_of(view, one, low):
-            if near.distinct or near.conflict or (above and near.similarity <= low):
+            if near.distinct or (above and near.similarity <= low):
                 continue
             if other.fact.id not in used and fits(other):
                 group.append(other)

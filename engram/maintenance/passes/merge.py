@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from engram.core import decay, decide
@@ -72,7 +73,8 @@ def merge(view: PassView, now: datetime) -> list[Step]:
             room -= len(own)
         steps += [
             ChangeGroup(
-                (_superseded(one, winner.fact, SAYS_THE_SAME),), ask=not one.foreign
+                (_superseded(view, one, winner.fact, SAYS_THE_SAME),),
+                ask=not one.foreign,
             )
             for one in asked
         ]
@@ -190,7 +192,7 @@ def _near_doubles(view: PassView, winner: MemoryState) -> dict[str, MemoryState]
     return {
         other.fact.id: other
         for other, near in neighbours_of(view, winner, limit)
-        if near.similarity > limit and not near.distinct and not near.conflict
+        if near.similarity > limit and not near.distinct
     }
 
 
@@ -222,76 +224,73 @@ def merged_memories(
     The winner gets the evidence of the losers. A note that belongs to a user is not
     changed: only the losers link to it.
     """
-    fact = winner.fact
-    ends = [_superseded(one, fact, why) for one in losers]
+    ends = [_superseded(view, one, winner.fact, why) for one in losers]
     if winner.kept:
         return ChangeGroup(tuple(ends))
-    keys = _merged_keys(view, fact, [one.fact for one in losers])
-    edit = Edit(fact.path, fact.sha, keys, f"{len(losers)} say the same")
+    merged = _merged(view, winner.fact, [one.fact for one in losers])
+    count = f"{len(losers)} say the same"
+    edit = _edit(view, winner.fact, merged, count)
     return ChangeGroup((edit, *ends))
 
 
-def _merged_keys(
-    view: PassView, fact: Fact, losers: Sequence[Fact]
-) -> dict[str, object]:
-    """Return the changed keys of a memory that absorbs the `losers`."""
-    keys = _evidence(fact, losers)
-    keys["supersedes"] = _extended(fact.supersedes, *(one.id for one in losers))
-    keys |= _united_keys(fact, losers)
+def _merged(view: PassView, fact: Fact, losers: Sequence[Fact]) -> Fact:
+    """Return a memory that absorbs the `losers`, but for the ends of their promises."""
+    merged = fact
+    for one in losers:
+        tags = tuple(tag for tag in one.tags if tag not in _SETTLED)
+        merged = decide.merge(merged, replace(one, tags=tags))
     raised = min(
         decide.reinforced_confidence(fact.confidence, view.policy.dedup),
         max(fact.confidence, view.reader.trust_of(fact)),
     )
-    if raised != fact.confidence:
-        keys["confidence"] = raised
-    importance = max(one.importance for one in losers)
-    if importance > fact.importance and not fact.pinned:
-        keys["importance"] = importance
-    if fact.expires and not all(one.expires for one in losers):
-        keys["expires"] = None
-    return keys
+    lasts = not all(one.expires for one in losers)
+    return replace(
+        merged,
+        text=fact.text,
+        confidence=raised,
+        importance=fact.importance if fact.pinned else merged.importance,
+        expires=None if lasts else fact.expires,
+        supersedes=_extended(fact.supersedes, *(one.id for one in losers)),
+    )
 
 
-def _superseded(loser: MemoryState, winner: Fact, why: str) -> Edit:
-    keys = {
-        "status": "superseded",
-        "superseded_by": _extended(loser.fact.superseded_by, winner.id),
-        "end_reason": why,
+def _superseded(view: PassView, loser: MemoryState, winner: Fact, why: str) -> Edit:
+    """Return the end of a memory that says the same as another."""
+    old, names = loser.fact, _extended(loser.fact.superseded_by, winner.id)
+    ended = replace(old, status="superseded", superseded_by=names, end_reason=why)
+    return _edit(view, old, ended, f"{why}: {winner.path}")
+
+
+def _edit(view: PassView, old: Fact, new: Fact, why: str) -> Edit:
+    """Return the edit by which the note of `old` becomes that of `new`."""
+    before, after = _keys(old, view.zone), _keys(new, view.zone)
+    keys = {name: value for name, value in after.items() if value != before[name]}
+    return Edit(old.path, old.sha, keys, why)
+
+
+def _keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
+    """Return the keys of a note that a merge or a verdict may change."""
+    sources = [f"[[{key}]]" for key in (fact.source, *fact.also) if key]
+    times = {"expires": fact.expires, "valid_until": fact.valid_until}
+    return {
+        "status": fact.status,
+        "confidence": fact.confidence,
+        "importance": fact.importance,
+        "about": link_list(fact.about),
+        "tags": ["-".join(tag.split()) for tag in fact.tags],
+        "source": sources if len(sources) > 1 else "".join(sources),
+        "supersedes": list(fact.supersedes),
+        "superseded_by": list(fact.superseded_by),
+        "end_reason": fact.end_reason,
+        **{
+            name: time and f"{time.astimezone(zone):%Y-%m-%dT%H:%M:%S}"
+            for name, time in times.items()
+        },
     }
-    return Edit(loser.fact.path, loser.fact.sha, keys, f"{why}: {winner.path}")
 
 
-def _evidence(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
-    """Return the key `source` with the turns of all memories; {} if none is new."""
-    own = [key for key in (fact.source, *fact.also) if key]
-    further = [key for one in others for key in (one.source, *one.also) if key]
-    every = list(dict.fromkeys([*own, *further]))
-    if len(every) <= len(own):
-        return {}
-    links = [f"[[{key}]]" for key in every]
-    return {"source": links if len(links) > 1 else links[0]}
-
-
-def _united_keys(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
-    """Return the keys `about` and `tags` with the values of all, if they change.
-
-    The tags for the end of a promise are not copied.
-    """
-    names = (name for one in others for name in one.about)
-    about = tuple(dict.fromkeys((*fact.about, *names)))
-    fresh = (tag for one in others for tag in one.tags if tag not in _SETTLED)
-    tags = tuple(dict.fromkeys((*fact.tags, *fresh)))
-
-    keys: dict[str, object] = {}
-    if about != fact.about:
-        keys["about"] = link_list(about)
-    if tags != fact.tags:
-        keys["tags"] = ["-".join(tag.split()) for tag in tags]
-    return keys
-
-
-def _extended(names: Sequence[str], *more: str) -> list[str]:
-    return list(dict.fromkeys([*names, *more]))
+def _extended(names: Sequence[str], *more: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*names, *more]))
 
 
 # -- verdicts of a model on pairs ------------------------------------------------------
@@ -482,7 +481,7 @@ def _same(
         return [Finding(winner.fact.id, winner.fact.path, why, ready)]
     why = JUDGED_THE_SAME
     if not _is_free(winner, loser):
-        return [ChangeGroup((_superseded(loser, winner.fact, why),), ask=True)]
+        return [ChangeGroup((_superseded(view, loser, winner.fact, why),), ask=True)]
     return [merged_memories(view, winner, [loser], why)]
 
 
@@ -527,7 +526,7 @@ def _ladder_effects(
     """Return what a judged contradiction changes, decided as for a new statement."""
     lower = view.reader.trust_of(new) < view.reader.trust_of(old)
     why = "a less trusted statement does not replace a more trusted one"
-    known = Known(old, relation="contradicts", barred=why if lower else "")
+    known = Known(old, relation="replaces", barred=why if lower else "")
     statement = Statement(
         new, new.created or now, by_user=not lower, remaining=capacity
     )
@@ -545,22 +544,9 @@ def _effect(
     new, old = newer.fact, older.fact
     if effect.action == "ask":
         return [NewCase(new, old, effect.why)]
-    keys: dict[str, object] = {"superseded_by": _extended(old.superseded_by, new.id)}
-    if effect.action == "weaken":
-        keys["confidence"] = effect.confidence
-    elif effect.until:
-        keys["valid_until"] = _local(effect.until, view.zone)
-    else:
-        status = "invalidated" if effect.action == "invalidate" else "superseded"
-        until = _local(new.valid_from or new.created or now, view.zone)
-        keys |= {"status": status, "end_reason": effect.why, "valid_until": until}
-    steps = [Edit(old.path, old.sha, keys, f"{effect.why}: {new.path}")]
+    ended = decide.changed_by(effect, old, new, new.created or now)
+    steps = [_edit(view, old, ended, f"{effect.why}: {new.path}")]
     if not newer.kept:
-        links = {"supersedes": _extended(new.supersedes, old.id)}
-        why = f"it replaces {old.path}"
-        steps.insert(0, Edit(new.path, new.sha, links, why))
+        linked = replace(new, supersedes=_extended(new.supersedes, old.id))
+        steps.insert(0, _edit(view, new, linked, f"it replaces {old.path}"))
     return [ChangeGroup(tuple(steps))]
-
-
-def _local(when: datetime, zone: tzinfo) -> str:
-    return f"{when.astimezone(zone):%Y-%m-%dT%H:%M:%S}"
