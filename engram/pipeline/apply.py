@@ -148,8 +148,9 @@ class PlanWriter:
         `turns` are their sources.
         """
         facts = self.note_writer.facts(ids)
-        edges = self._edges(facts, plan)
-        self.entity_writer.write(facts, found, turns, plan.now, edges)
+        self.entity_writer.write(
+            facts, found, turns, plan.now, self._edges(facts, plan)
+        )
 
     def _edges(self, facts: Sequence[Fact], plan: WritePlan) -> Iterator[Edge]:
         """Yield the edges from new facts to similar ones (`A13`)."""

@@ -261,7 +261,7 @@ class EntityWriter:
     ) -> None:
         """Make the names of new facts known before `write` creates their notes."""
         kinds = {name_key(name): kind for name, kind in types.items()}
-        for path, entity in [*self._expected.items()] if kinds else ():
+        for path, entity in [*self._expected.items()]:
             kind = kinds.get(name_key(entity.name), entity.type)
             if entity.type == "concept" != kind:
                 self._forget(path)

@@ -277,9 +277,9 @@ class Reconciler:
         if not asked:
             return
         self.plan_writer.write_unrepeatable(plan)
-        types: dict[str, str] = {}
-        for one in asked:
-            types = {**one.found.types, **types}
+        types = dict[str, str]()
+        for one in reversed(asked):
+            types |= one.found.types
         relations = [
             relation
             for one in asked

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 Row = TypeVar("Row")
+_NO_MATCH = re.compile("(?!)")
 
 _SECTIONS: Mapping[str, str] = {
     "": "name rank letters unspaced",
@@ -231,9 +232,6 @@ def pattern(text: str) -> str:
 def any_pattern(name: str, key: str) -> str:
     """Return the regular expressions of a key in all languages as one alternation."""
     return "|".join(map(pattern, texts(name, key).values()))
-
-
-_NO_MATCH = re.compile("(?!)")
 
 
 class LazyPattern:

@@ -658,6 +658,7 @@ def _said(parts: Mapping[str, str | None], name: str) -> str:
     return next(groups, "") or ""
 
 
+@lru_cache(maxsize=1 << 8)
 def _with_date_marks(clause: str) -> str:
     """Return the clause with `DATE` in the place of each date."""
     clause = without_written_dates(clause)
