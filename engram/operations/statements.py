@@ -14,6 +14,7 @@ from engram.core import classify, trust
 from engram.core.categories import CATEGORIES, PLAIN, category_named, category_of
 from engram.core.entities import subjects
 from engram.core.forgetting import Utterance
+from engram.core.language.echo import own_words
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.secrets import DOOR_CODE, redact
 from engram.core.language.states import states
@@ -540,27 +541,25 @@ class StatementOperations:
         """Return the turn for a statement.
 
         Its id is that of an import, or new; equal histories give equal ids (`X25`). A
-        statement to a persona is private to it (`E14`).
+        statement to a persona is private to it (`E14`). What was recalled is no part of
+        it (`X7`).
         """
-        text, persona, occurred_at = asked.text, asked.persona, asked.occurred_at
+        text, persona = own_words(asked.text), asked.persona
+        occurred_at = asked.occurred_at
         if occurred_at is not None:
-            said_at = requests.moment(
+            occurred_at = requests.moment(
                 occurred_at, self.settings.zone, "occurred_at", now=now
-            )
-            occurred_at = said_at.isoformat()
-        own = persona in {NO_PERSONA, UNKNOWN_PERSONA}
-        is_private = persona is not None
+            ).isoformat()
         raw = {
             "text": text,
             "role": "assistant" if asked.agent else "user",
             "session": REMEMBERED,
-            "persona": None if own else persona,
-            "private": is_private or asked.private,
+            "persona": None if persona in {NO_PERSONA, UNKNOWN_PERSONA} else persona,
+            "private": persona is not None or asked.private,
             "id": asked.source_id,
             "occurred_at": occurred_at,
         }
-        seed = f"{self.intake.device}\n{text}"
-        ids = (ulid(now, f"{number}\n{seed}") for number in count())
+        ids = (ulid(now, f"{one}\n{self.intake.device}\n{text}") for one in count())
         free = asked.source_id or next(
             name for name in ids if self.index.catalog.turn(REMEMBERED, name) is None
         )

@@ -100,11 +100,11 @@ def test_what_an_agent_remembers_is_its_own_word(memory, agent):
     shown = agent("The gate of the depot is green.")
     fact = shown["memory"]
     assert (fact["origin"], fact["confidence"]) == ("agent", 0.7)
-    assert shown["said_by"] == "assistant"
+    assert (shown["said_by"], shown["trust"]) == ("assistant", 0.7)
     assert shown["provenance"] == "assistant (remembered)"
-    assert shown["trust"] == 0.7
     answer = memory.call("recall", {"query": "depot gate"})["text"]
     assert "[assistant (remembered)" in answer
+    assert Toolbox(memory.call).run("remember", {"text": answer})["isError"]
 
 
 # row: X27
