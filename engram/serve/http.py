@@ -187,20 +187,19 @@ def application(
     routes = [
         Route(path, endpoint, methods=["GET"]) for path, endpoint in plain.items()
     ]
-    clients = Clients()
     endpoints: dict[str, dict[str, Endpoint]] = {}
     for operation in sorted(OPERATIONS, key=lambda one: -len(one.path)):
         path = operation.path.replace("{id}", "{id:path}")
-        endpoint = _endpoint(operation, answers, asyncio.Semaphore(places), clients)
+        endpoint = _endpoint(operation, answers, asyncio.Semaphore(places))
         endpoints.setdefault(path, {})[operation.method] = endpoint
     routes += [
         Route(path, _by_method(choices), methods=METHODS)
         for path, choices in endpoints.items()
     ]
-    routes.append(mcp_route(answers, places, clients.heard))
+    routes.append(mcp_route(answers, places))
     routes += proxy.routes() if proxy else []
     routes += pages
-    return Starlette(
+    made = Starlette(
         routes=routes,
         exception_handlers={
             EngramError: _on_fault,
@@ -209,6 +208,8 @@ def application(
             Exception: _on_surprise,
         },
     )
+    made.state.clients = Clients()
+    return made
 
 
 def _by_method(choices: Mapping[str, Endpoint]) -> Endpoint:
@@ -227,7 +228,7 @@ def _by_method(choices: Mapping[str, Endpoint]) -> Endpoint:
 
 
 def _endpoint(
-    operation: Operation, answers: Routes, places: asyncio.Semaphore, clients: Clients
+    operation: Operation, answers: Routes, places: asyncio.Semaphore
 ) -> Endpoint:
     """Return the function of an operation: it parses, calls and encodes in a thread.
 
@@ -235,7 +236,7 @@ def _endpoint(
     """
 
     async def endpoint(request: Request) -> Response:
-        began = time.monotonic()
+        began, clients = time.monotonic(), request.app.state.clients
         body = await request.body() if operation.method in {"POST", "PATCH"} else b""
 
         operation.authorise(request.state.standing)

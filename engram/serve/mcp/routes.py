@@ -27,8 +27,6 @@ from engram.serve.mcp.protocol import (
 from engram.serve.mcp.tools import Toolbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.requests import Request
 
     from engram.serve.http import Routes
@@ -36,20 +34,16 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 
 
-def mcp_route(
-    answers: Routes, places: int, heard: Callable[[str, float], None]
-) -> Route:
-    """Return the route of the protocol; up to `places` requests run at a time.
-
-    `heard` is told which program asked, and the seconds until its answer.
-    """
+def mcp_route(answers: Routes, places: int) -> Route:
+    """Return the route of the protocol; up to `places` requests run at a time."""
     free = asyncio.Semaphore(places)
 
     async def endpoint(request: Request) -> Response:
         began, raw = time.monotonic(), await request.body()
         async with free:
             answer = await run_in_threadpool(_answer, answers, request, raw)
-        heard(request.headers.get("user-agent", ""), time.monotonic() - began)
+        agent = request.headers.get("user-agent", "")
+        request.app.state.clients.heard(agent, time.monotonic() - began)
         return answer
 
     return Route(PATH, endpoint, methods=["POST"])

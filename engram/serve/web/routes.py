@@ -131,7 +131,8 @@ class WebPages:
             template, values = make(self.call, query | request.path_params)
         except EngramError as fault:
             return _fault(visit, fault)
-        return _page(template, visit=visit, **values)
+        clients = request.app.state.clients.rows
+        return _page(template, visit=visit, clients=clients, **values)
 
     async def open(self, request: Request) -> Response:
         """Begin a session by a link that works once."""
