@@ -370,14 +370,15 @@ def _supported(
 class _Claim:
     """The claim that a statement ends a known fact, the reason, and how it is known.
 
-    By the user's correction, by the states in the words, or by a link of a model.
+    By the user's correction, by the states in the words, by the latest words of the
+    user, which may change again, or by a link of a model.
     `unclear` is true if another fact may be meant; `begins` is the later time at which
     the change happens.
     """
 
     known: Known
     why: str
-    by: Literal["user", "states", "link"]
+    by: Literal["user", "states", "rival", "link"]
     unclear: bool = False
     begins: datetime | None = None
 
@@ -390,9 +391,7 @@ def _claims(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
         return
     linked = [one for one in known if one.relation in {"replaces", "ends"}]
     yield from _by_states(new, known)
-    for one in known:
-        if one.undone:
-            yield _Claim(one, SAID_AGAIN, "states")
+    yield from _by_rivals(new, known)
     for one in linked:
         yield _Claim(one, REPLACED if one.relation == "replaces" else OVER, "link")
 
@@ -430,6 +429,25 @@ def _begins(new: Statement, state: State) -> datetime | None:
     if day is None or attribute(state.attribute).thing:
         return new.said_at
     return max(day, new.said_at)
+
+
+def _by_rivals(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
+    """Yield the facts that contradict the latest words of the user.
+
+    These are facts that once replaced the same statement, and a fact with another name
+    that the statement corrects. With several such facts it is unclear which one is
+    meant.
+    """
+    undone = [one for one in known if one.undone]
+    for one in undone:
+        yield _Claim(one, SAID_AGAIN, "rival")
+    if undone or not new.corrects:
+        return
+    others = [
+        one for one in known if changes.names_differ(new.fact.text, one.fact.text)
+    ]
+    for one in others:
+        yield _Claim(one, "corrected (rule)", "rival", len(others) > 1)
 
 
 def _successor(new: Statement, known: Sequence[Known]) -> Known | None:
@@ -520,7 +538,7 @@ def _end(new: Statement, claim: _Claim, begins: datetime | None) -> Effect:
             return Effect("settle", fact, outcome, settled=tag)
     if begins:
         return Effect("schedule", fact, why, until=begins)
-    wrong = claim.by == "user" or new.finds_wrong
+    wrong = claim.by == "user" or (new.finds_wrong and claim.by != "rival")
     return Effect("supersede", fact, why, add_tombstone=wrong)
 
 

@@ -225,6 +225,7 @@ class Gatherer:
             or one.undone
             or new.fact.id in one.fact.superseded_by
             or decide.is_repetition(one, cuts)
+            or (new.corrects and changes.names_differ(new.fact.text, one.fact.text))
         )
 
     def _replaced(self, known: Fact, fact: Fact) -> bool:
