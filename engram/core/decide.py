@@ -215,7 +215,8 @@ def decide(new: Statement, known: Sequence[Known], policy: Policy) -> Decision:
     if same and not more:
         decision = _as_repetition(new, same, why, policy.dedup)
         known = [one for one in visible if one is not same]
-        ended = _with_ends(new, _claims(new, known), policy.dedup)
+        links = (claim for claim in _claims(new, known) if claim.by == "link")
+        ended = _with_ends(new, links, policy.dedup)
         return replace(decision, effects=(*decision.effects, *ended.effects))
     if later := _successor(new, visible):
         return Decision("superseded", NEWER_KNOWN, met=later.fact.id)
@@ -397,14 +398,18 @@ def _claims(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
 
 
 def _by_states(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
-    """Yield the facts whose state a statement ends, now or on a later day (`A7`)."""
+    """Yield the facts whose state a statement ends, now or on a later day (`A7`).
+
+    Another value from a source that may not replace a fact contradicts it, whenever
+    both were told.
+    """
     begins = {one: _begins(new, one) for one in new.states}
     for day in sorted({one for one in begins.values() if one}):
         states = [one for one in new.states if begins[one] == day]
         later = day if day > new.said_at else None
         found = []
         for one in known:
-            told_at, wrong = one.fact.created, new.corrects
+            told_at, wrong = one.fact.created, new.corrects or bool(one.barred)
             made = changes.change(
                 states, new.said_at, one.states, told_at, corrects=wrong
             )

@@ -184,6 +184,27 @@ def test_a_state_ends_the_one_in_its_slot(said, known, action, why):
         assert [one.action for one in asked] == (["ask"] if action else [])
 
 
+# row: A8
+@pytest.mark.parametrize(("relation", "ends"), [("", ""), ("replaces", "supersede")])
+def test_a_repetition_ends_only_what_a_model_links(relation, ends):
+    """The words of its turn state more: "my sister Anna works at Bosch now"."""
+    new = replace(NEW, states=states("I work at Bosch now."))
+    same = Known(replace(OLD, id="same"), equal=True)
+    other = Known(OLD, states=states(JOB), relation=relation)
+    found = told(decide(new, [same, other], POLICY))
+    assert found == f": reinforce {ends}".rstrip()
+
+
+# row: X27
+def test_another_value_from_an_agent_waits_for_a_person():
+    """Also in the minute in which the user gave the first one."""
+    words = "The user lives in Rome."
+    new = replace(NEW, fact=replace(NEW.fact, text=words), states=states(words))
+    old = Known(replace(OLD, created=THEN), states=states(HOME), barred="x")
+    assert told(decide(replace(new, **OTHERS), [old], POLICY)) == "review: ask"
+    assert told(decide(new, [replace(old, barred="")], POLICY)) == "active:"
+
+
 SON = "The user's son is called {}."
 
 

@@ -539,7 +539,9 @@ def test_a_deleted_question_hides_nothing_of_what_it_asked_about(memory, say):
     """It states nothing itself; the turns it quotes are recalled as before."""
     say("My sister Anna works at Siemens.")
     memory.call("flush", {})
-    say("My sister Anna works at Bosch.")
+    (known,) = (fact for fact in memory.index.catalog.facts() if "Siemens" in fact.text)
+    memory.call("update", {"id": known.id, "pinned": True})
+    say("My sister Anna works at Bosch now.")
     memory.call("flush", {})
     (case,) = memory.call("review", {})["cases"]
     delete(memory, case["path"])
@@ -549,9 +551,10 @@ def test_a_deleted_question_hides_nothing_of_what_it_asked_about(memory, say):
         case["id"]
     ]
     found = texts(memory, "Where does my sister Anna work?", kinds=["turn"])
-    assert {"My sister Anna works at Siemens.", "My sister Anna works at Bosch."} <= {
-        *found
-    }
+    assert {
+        "My sister Anna works at Siemens.",
+        "My sister Anna works at Bosch now.",
+    } <= {*found}
 
 
 # row: X8
