@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.core import ranking, trust
@@ -27,6 +28,7 @@ from engram.core.language.sentences import sentences
 from engram.core.language.topics import content, frame_words, is_question
 from engram.core.records import Fact, FiledTurn
 from engram.core.text import content_hash, normalise
+from engram.extraction.rules.people import is_name, is_of_he_or_she
 from engram.index.filters import SearchFilter
 from engram.pipeline.forgetting import (
     POOL,
@@ -40,7 +42,14 @@ from engram.pipeline.write import action_row
 from engram.vault import reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from datetime import datetime
 
     from engram.core.language.retraction import Withdrawal
@@ -261,11 +270,11 @@ class Retraction:
         facts.
         """
         if request.wish.named:
+            is_meant = partial(names, request.wish)
             return [
                 (one, text)
                 for one in turns
-                for text in sentences_of(one)
-                if names(request.wish, text)
+                for text in _meant(one, request.wish, is_meant)
             ]
         keys = {one.key for one in turns}
         return [
@@ -385,12 +394,10 @@ class Retraction:
             for hit in self.index.lexical.search(question, where, POOL).hits
         ]
         units = self.index.units(keys).values()
-        passages = [
-            (unit, text)
+        turns = [
+            unit
             for unit in units
             if isinstance(unit, FiledTurn) and _order(unit) < _order(request.turn)
-            for text in sentences_of(unit)
-            if _states(text)
         ]
         facts = [unit for unit in units if isinstance(unit, Fact)]
         wanted = named_codes(wish, request.sentence)
@@ -401,10 +408,16 @@ class Retraction:
         def is_named(text: str) -> bool:
             return names(wish, text) and wanted <= codes(text)
 
-        texts = [text for _, text in passages] + [fact.text for fact in facts]
+        texts = [fact.text for fact in facts]
+        texts += [text for one in turns for text in sentences_of(one) if _states(text)]
         is_meant = is_equal if any(map(is_equal, texts)) else is_named
         return (
-            [one for one in passages if is_meant(one[1])],
+            [
+                (one, text)
+                for one in turns
+                for text in _meant(one, wish, is_meant)
+                if _states(text)
+            ],
             [fact for fact in facts if is_meant(fact.text)],
         )
 
@@ -442,6 +455,20 @@ def _is_known(
 def _states(text: str) -> bool:
     """Return whether a sentence states something that can be taken back."""
     return bool(content(text)) and not is_question(text) and not withdrawals(text)
+
+
+def _meant(
+    turn: FiledTurn, wish: Withdrawal, is_meant: Callable[[str], bool]
+) -> Iterator[str]:
+    """Yield the sentences of a turn that a wish means.
+
+    Those that go on with he or she after the name of a person belong to it.
+    """
+    is_person, goes_on = is_name(wish.named.title()), False
+    for _, _, text in _sentences(turn):
+        goes_on = is_meant(text) or (goes_on and is_person and is_of_he_or_she(text))
+        if goes_on:
+            yield text
 
 
 def _sentences(turn: FiledTurn) -> Iterator[tuple[int, int, str]]:

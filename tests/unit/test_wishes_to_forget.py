@@ -12,6 +12,7 @@ from engram.vault.store import ACTIONS
 PLAIN = (
     (("Sam is my brother.", "can u forget everything about sam pls"), "Sam"),
     (("My ex is called Ralph.", "FORGET RALPH!"), "Ralph"),
+    (("I met Sam. He hates coriander.", "forget everything about Sam"), "coriander"),
     (("Rubén vive en Oslo.", "olvida todo lo de Rubén porfa"), "Rubén"),
     (("I'm allergic to walnuts. Please delete that from your memory.",), "walnuts"),
     (("I'm allergic to walnuts.", "Please delete that from your memory."), "walnuts"),
@@ -41,7 +42,7 @@ def shown(simulation, query):
 @pytest.mark.parametrize(("said", "word"), PLAIN)
 def test_a_wish_that_names_something_known_is_carried_out(simulation, say, said, word):
     say(*said)
-    for query in said:
+    for query in (*said, word):
         found = shown(simulation, query)
         assert not [text for text in found if word.casefold() in text.casefold()]
     assert simulation.call("review")["cases"] == []

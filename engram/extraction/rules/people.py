@@ -102,6 +102,11 @@ def _singular(kin: str) -> str:
     return "child" if kin.endswith(("kids", "children")) else kin.removesuffix("s")
 
 
+def is_of_he_or_she(sentence: str) -> bool:
+    """Return whether a sentence begins with `he` or `she`."""
+    return _HE_OR_SHE.match(sentence) is not None
+
+
 def is_name(words: str) -> bool:
     """Return whether words may be a name: no weekday, month or language."""
     return _LED.fullmatch(words) is not None and not any(
