@@ -179,8 +179,8 @@ class Gatherer:
         """Return the facts that may state the same attributes, by id (`A7`, `E5`).
 
         They are those in the slots, those planned in the place of one of them, those of
-        the batch, and the nearest, which may state more than their slot. With a persona
-        those that it sees (`E14`).
+        the batch, and those of the nearest that state more than their own slot. With a
+        persona those that it sees (`E14`).
         """
         if not new.states:
             return {}
@@ -198,7 +198,11 @@ class Gatherer:
         slots = [*map(plan.latest, found), *batch]
         scheduled = filter(decide.is_scheduled, slots)
         planned = (plan.fact(name) for one in scheduled for name in one.superseded_by)
-        nearest = (one.fact for one in near[:most] if self._gives(one.fact, single))
+        nearest = (
+            one.fact
+            for one in near[:most]
+            if one.fact.attribute and self._gives(one.fact, single)
+        )
         every = [*slots, *filter(None, planned), *nearest]
         return {one.id: one for one in every if one.id != new.fact.id}
 
