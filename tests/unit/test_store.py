@@ -157,9 +157,9 @@ def test_tombstones_are_read_in_linear_time(vault):
     vault.add_tombstones(
         [{"hash": f"{number:064}", "turn": f"s#^t{number}"} for number in range(20_000)]
     )
-    began = time.monotonic()
+    began = time.process_time()
     assert len(vault.tombstones()) == 40_000
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 # row: X3
