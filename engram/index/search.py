@@ -291,16 +291,14 @@ class Index:
     ) -> Unit | None:
         """Return `unit` as in its present file, None if it is gone (`X19`).
 
-        `place` is that of the catalogue. `files` caches the present files for one
-        question.
+        `place` is that of `placed`, without a path for a turn that waited then and may
+        be filed by now. `files` caches the present files for one question.
         """
-        key = key_of(unit)
-        if key in self._waiting:
+        key, path = key_of(unit), place.path
+        if not path or key in self._waiting:
             return unit
-        path = place.path
         if path not in files:
-            unchanged = bool(path) and self.scanner.is_unchanged(place)
-            files[path] = unchanged or self.scanner.read(path)
+            files[path] = self.scanner.is_unchanged(place) or self.scanner.read(path)
         now = files[path]
         if isinstance(now, Entry):
             found = (

@@ -175,7 +175,7 @@ def _current(
         for key in page:
             known, place = read.get(key, (None, FilePlace()))
             record = units.get(key) or known
-            unit = index.current(record, place, seen) if record else None
+            unit = index.current(record, place, seen) if known and record else None
             if unit is None:
                 filtered["gone from its file"] += 1
                 continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 
 import pytest
 
@@ -204,7 +203,17 @@ def test_a_unit_that_changed_is_read_from_its_file(told, settings):
     assert told.index.current(fact, place, {}) is None
     waiting = told.index.unit(next(iter(told.index._waiting)))
     assert told.index.current(waiting, FilePlace(), {}) is waiting
-    assert told.index.current(replace(waiting, block="t99"), FilePlace(), {}) is None
+
+
+def test_a_turn_that_is_filed_while_a_question_is_answered_is_found(memory):
+    memory.executor.attended = True
+    memory.call("observe", {"turns": [{"session": "s", "id": "1", "text": "A heron."}]})
+    [filed] = memory.index.waiting()
+    unit, place = memory.index.placed([filed.key])[filed.key]
+    memory.queue.hurry()
+    memory.pipeline.due(memory.clock())
+    assert not memory.index.waiting()
+    assert memory.index.current(unit, place, {}) == unit
 
 
 # row: X18
