@@ -67,13 +67,15 @@ class OpenVault:
     """A vault that this process opens.
 
     While another process has it open, operations that only read are answered from its
-    files and a snapshot of its index; others wait until it is released.
+    files and a snapshot of its index; others wait until it is released, or until a
+    daemon that has started answers.
     """
 
     def __init__(self, settings: Settings, *, owner: bool) -> None:
         import threading
 
         self._settings = settings
+        self._path = str(settings.socket)
         self._standing = "owner" if owner else "chat"
         self._busy = threading.RLock()
         self._memory: memory.VaultMemory | None = None
@@ -91,9 +93,17 @@ class OpenVault:
         if self._busy.acquire(blocking=not reads or self._memory is None):
             try:
                 opened = self._memory or self._try_again(waits=not reads)
-                if opened is None:
-                    return read_beside(self._settings, name, params, self._standing)
-                return _as_json(opened.call(name, params, self._standing))
+                if opened is not None:
+                    return _as_json(opened.call(name, params, self._standing))
+                if socket_client.answers(self._path):
+                    return socket_client.call(
+                        self._path,
+                        name,
+                        params,
+                        owner=self._standing == "owner",
+                        folder=str(self._settings.vault),
+                    )
+                return read_beside(self._settings, name, params, self._standing)
             finally:
                 self._busy.release()
         assert self._memory is not None
@@ -106,9 +116,12 @@ class OpenVault:
                 self._memory.close()
 
     def _try_again(self, *, waits: bool) -> memory.VaultMemory | None:
-        """Open the vault if it is released by now, or with `waits` until then."""
+        """Open the vault if it is released by now, or with `waits` until then.
+
+        Return None if it stays locked, or if a daemon answers by now.
+        """
         last = time.monotonic() + LOCK_SECONDS
-        while self._memory is None:
+        while self._memory is None and not socket_client.answers(self._path):
             try:
                 self._memory = embedded(self._settings)
             except LockedError:
