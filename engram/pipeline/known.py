@@ -198,9 +198,8 @@ class KnownFacts:
         refer to all statements of that day.
         """
         question = replace(ranking.parse_question(text, when), span=None)
-        hits = self.index.lexical.search(question, where, NEAREST).hits
-        scores = {hit.key: hit.score for hit in hits}
-        return [(scores[fact.id], fact) for fact in self._facts(list(scores))]
+        found = self.index.by_words(question, where, NEAREST)
+        return [(score, unit) for score, unit in found if isinstance(unit, Fact)]
 
     def _by_single_words(
         self, texts: Sequence[str], when: datetime, where: SearchFilter

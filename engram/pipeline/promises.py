@@ -16,7 +16,7 @@ from engram.core.language.role_play import played
 from engram.core.records import Edit, Fact, FiledTurn
 from engram.index.filters import SearchFilter
 from engram.pipeline.write import action_row
-from engram.vault import reviews, sessions
+from engram.vault import reviews
 from engram.vault.formats import time_text
 
 if TYPE_CHECKING:
@@ -39,17 +39,18 @@ class PromiseSettler:
         self.note_writer = note_writer
         self.index = note_writer.index
         self.zone = note_writer.settings.zone
+        self.minutes = note_writer.settings.policy.retraction.minutes
 
     def apply(self, turns: Iterable[FiledTurn], now: datetime) -> None:
         """Settle the promises that these turns keep or cancel. Idempotent."""
-        for turn in sorted(turns, key=_order):
+        for turn in sorted(turns, key=lambda one: one.order):
             text = turn.turn.text
             if _counts(turn) and (reports(text) or only_says_done(text)):
                 self._read(turn, now)
 
     def _read(self, turn: FiledTurn, now: datetime) -> None:
         promises = self._open_at(turn)
-        before = self._before(turn) if promises else []
+        before = self.index.turns_before(turn, self.minutes) if promises else []
         if not promises or played([one.turn for one in (*before, turn)])[-1]:
             return
         words = [*(one.turn.text for one in before[-1:]), turn.turn.text]
@@ -57,7 +58,7 @@ class PromiseSettler:
         for one in todos.settlements(turn.turn.text, promises, "\n".join(words), at):
             if any(self._was_reopened(fact, turn) for fact in one.promises):
                 continue
-            if one.asks or any(map(self._only_user_may_settle, one.promises)):
+            if one.asks or any(map(self.note_writer.is_users, one.promises)):
                 self._ask(one, turn, now)
             else:
                 self.settle(one.promises, one.tag, one.why, turn, now)
@@ -82,11 +83,9 @@ class PromiseSettler:
         at = turn.occurred_at
         where = SearchFilter(("fact",), ("active",), turn.private_to)
         asked = ranking.parse_question(turn.text, at)
-        hits = self.index.lexical.search(asked, where, NEAREST).hits
-        near = self.index.units([hit.key for hit in hits]).values()
         return [
             fact
-            for fact in near
+            for _, fact in self.index.by_words(asked, where, NEAREST)
             if isinstance(fact, Fact)
             and fact.supersedes
             and fact.valid_from
@@ -101,21 +100,6 @@ class PromiseSettler:
             row.get("action") == "settle" and row.get("turn") == turn.key
             for row in rows
         )
-
-    def _only_user_may_settle(self, fact: Fact) -> bool:
-        """Return whether a user wrote or edited the note of a promise."""
-        is_foreign = fact.id not in self.note_writer.creation_times()
-        return is_foreign or self.note_writer.is_logged("edit", fact.id)
-
-    def _before(self, turn: FiledTurn) -> list[FiledTurn]:
-        """Return the turns before this one in its session stretch, in order."""
-        units = self.index.catalog.units_at(sessions.path(turn.note))
-        before = [
-            unit
-            for unit in units
-            if isinstance(unit, FiledTurn) and _order(unit) < _order(turn)
-        ]
-        return sorted(before, key=_order)
 
     def settle(
         self,
@@ -162,10 +146,7 @@ class PromiseSettler:
         note = reviews.settle_note(
             turn.key, turn.turn.text, texts, one.tag, at, self.zone
         )
-        decided = self.note_writer.is_logged("decide", str(note.keys["id"]))
-        if not decided and not self.index.scanner.exists(note.path):
-            row = action_row(now, "ask", turn.key, note.why, RULE) | {"turn": turn.key}
-            self.note_writer.write([note], [row])
+        self.note_writer.ask(note, turn.key, turn.key, now)
 
 
 def _keys(fact: Fact, tag: str, done: str, why: str) -> dict[str, object]:
@@ -173,10 +154,6 @@ def _keys(fact: Fact, tag: str, done: str, why: str) -> dict[str, object]:
     if category_of(fact.category).promise or tag != todos.EXPIRED:
         return todos.settled_keys(fact, tag, done, why)
     return {"status": "invalidated", "end_reason": why, "valid_until": done}
-
-
-def _order(filed: FiledTurn) -> tuple[datetime, str, int, str]:
-    return filed.turn.occurred_at, filed.note, len(filed.block), filed.block
 
 
 def _counts(filed: FiledTurn) -> bool:
