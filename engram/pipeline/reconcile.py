@@ -154,10 +154,10 @@ class Reconciler:
         results = [result for _, result in planned]
         for end in extraction.ended:
             steps.end_known(extraction.extractor, end, turns[end.turn_id])
+        self.promises.enter(map(withdrawn.remaining, turns.values()), plan)
         plan.leave_out_broken()
         self.plan_writer.write(plan)
         self.plan_writer.write_related(plan, batch, extraction, results)
-        self.promises.apply(map(withdrawn.remaining, turns.values()), now)
 
         by_action: dict[str, list[str]] = {}
         skipped = Counter(extraction.dropped)
