@@ -126,7 +126,7 @@ class EntityNames:
         self._owners: set[str] = set()
         self._owner_names: tuple[str, ...] | None = None
         self._owner_keys: frozenset[str] | None = None
-        self._people: frozenset[str] | None = None
+        self._beings: frozenset[str] | None = None
 
     def put(self, place: str, entity: Entity) -> None:
         """Add the entity at `place`, replacing an earlier entity there."""
@@ -142,7 +142,7 @@ class EntityNames:
         """Remove the entity at `place`, if there is one."""
         entity = self._entities.pop(place, None)
         self._owners.discard(place)
-        self._owner_names = self._owner_keys = self._people = None
+        self._owner_names = self._owner_keys = self._beings = None
         if entity is not None:
             self._names[name_key(entity.name)].discard(place)
             for alias in entity.aliases:
@@ -214,14 +214,14 @@ class EntityNames:
             keys = self._owner_keys = frozenset(map(name_key, self.owner_names()))
         return is_owner(name) or name_key(name) in keys
 
-    def people(self) -> frozenset[str]:
-        """Return the names of all persons except the owner. Thread-safe."""
-        found = self._people
+    def beings(self) -> frozenset[str]:
+        """Return the names of all persons and animals but the owner. Thread-safe."""
+        found = self._beings
         if found is None:
-            found = self._people = frozenset(
+            found = self._beings = frozenset(
                 name
                 for entity in list(self._entities.values())
-                if entity.type == "person"
+                if entity.type in {"person", "animal"}
                 for name in (entity.name, *entity.aliases)
                 if not self.is_owner(name)
             )

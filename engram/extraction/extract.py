@@ -136,9 +136,9 @@ class Extractor:
         extractions = []
         for stretch in batch.stretches(policy.buffer.batch_turns):
             turns = self._own_words(stretch)
-            people = self.names.people()
+            beings = self.names.beings()
             extractions.append(
-                engine.extract(turns, policy.extraction, context, people)
+                engine.extract(turns, policy.extraction, context, beings)
             )
             read = [*context, *turns]
             context = read[max(0, len(read) - policy.extraction.rules_before) :]

@@ -118,14 +118,18 @@ class CandidateSteps:
         memory = fact.id if decision.destination else decision.met or fact.id
         return CandidateResult(candidate.turn_id, decision.action, decision.why, memory)
 
-    def remember(self, fact: Fact, turn: Turn) -> Decision:
+    def remember(self, fact: Fact, turn: Turn, *, may_change: bool) -> Decision | None:
         """Decide on a statement that a caller asks to keep (A1, A7).
 
         `turn` is its source. A statement that does not come from the user is contained
-        as in a batch (`X27`). Its importance does not depend on how new it is.
+        as in a batch (`X27`). Its importance does not depend on how new it is. Returns
+        None, and enters nothing, if it changes known facts and may not.
         """
-        said, source = Said(turn, turn.text, turn), trust.source_class(turn)
-        contained = ""
+        said, source, contained = (
+            Said(turn, turn.text, turn),
+            trust.source_class(turn),
+            "",
+        )
         if source != "user":
             confidence = trust.cap_confidence(
                 fact.confidence, source, self.policy.trust
@@ -134,7 +138,10 @@ class CandidateSteps:
             fact = replace(fact, confidence=confidence, origin=origin)
             contained = self.gatherer.containment(fact, said)
         new = replace(self.gatherer.statement(fact, said), contained=contained)
-        return self._enter(said, *self._decide(new, said, weighed=True))
+        fact, decision = self._decide(new, said, weighed=True)
+        if decision.changes and not may_change:
+            return None
+        return self._enter(said, fact, decision)
 
     def end_known(self, extractor: str, end: FactEnd, filed: FiledTurn) -> None:
         """End a known fact by words of the user that state no new fact (`A10`).

@@ -105,7 +105,8 @@ class TurnEdits:
             self.settings.zone,
             reviews.EDITED,
         )
-        self.note_writer.ask(note, old.key, new.key, now)
+        row = action_row(now, "ask", old.key, note.why, "rule") | {"turn": new.key}
+        self.note_writer.write([note], [row])
 
     def forget(self, key: str, now: datetime) -> None:
         """Withdraw a turn whose message was edited, as the user decided in review."""
@@ -140,7 +141,9 @@ class TurnEdits:
         if not turns:
             return []
         key = turns[0].key
-        plan = self._plan(turns, instead)
+        plan = HidePlan(
+            self.supported_only_by(turns, instead), {one.key: one for one in turns}
+        )
         self.forgetting.hide(
             name or key,
             plan,
@@ -160,11 +163,14 @@ class TurnEdits:
 
         Memories that are derived from others come last.
         """
-        return self._plan(turns, instead).facts
-
-    def _plan(self, turns: Sequence[FiledTurn], instead: str) -> HidePlan:
-        plan = HidePlan(turns={turn.key: turn for turn in turns})
-        return self.forgetting.add_resting(plan, instead, claimed=False)
+        whole = HidePlan(turns={turn.key: turn for turn in turns}).spoken
+        resting = self.forgetting.resting_on(whole, instead)
+        facts = {
+            key: fact
+            for key, fact in resting.items()
+            if not fact.pinned and not self.note_writer.user_claim(fact)
+        }
+        return facts | self.forgetting.derived_from(facts)
 
     def restore_turns(
         self, turns: Sequence[FiledTurn], reason: str, now: datetime, why: str

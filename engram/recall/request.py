@@ -189,7 +189,8 @@ class RankedCandidates:
     `units`: its record is read only if it is returned. `related` are the keys of units
     reached from the best facts by relations. `merged` counts, by turn, the units
     without a slot of their own: a turn represented by one of its facts, or a further
-    fact of the same turn.
+    fact of the same turn. `absence` says since when the value that the question asks
+    for has no successor, or is ''.
     """
 
     request: RecallRequest
@@ -199,3 +200,4 @@ class RankedCandidates:
     unused_reason: str
     merged: Counter[str]
     related: Collection[str] = ()
+    absence: str = ""

@@ -127,7 +127,7 @@ def recall(
     others = filtered.total()
     hits = verified_hits(search, candidates, past, earlier)
     fits = any(slot.fit >= policy.fits for slot in candidates.slots)
-    note = "" if fits else NOTHING_FITS_WELL
+    note = candidates.absence or ("" if fits else NOTHING_FITS_WELL)
     budget = request.budget - count_tokens(note and f"{note}\n", policy)
     selection = select(hits, question, policy, request.k, budget)
     chosen, repeated = selection.hits, selection.repeated

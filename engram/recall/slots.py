@@ -1,4 +1,4 @@
-"""The facts that give the value which a question asks for, looked up (row E5)."""
+"""The facts that give the value which a question asks for, looked up (rows E5, X30)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core import ranking
+from engram.core import personas, ranking
 from engram.core.language.states import USER, names_same, state_asked_for
+from engram.core.records import Fact
 from engram.recall.hits import recallable
+from engram.recall.topics import is_over
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
     from engram.core.language.states import State
+    from engram.index.database import Unit
     from engram.recall.request import RankedCandidates, RecallSearch
 
 _NEAR = {
@@ -30,21 +36,37 @@ def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandi
 
     They gain the weight `answers` in the score, and by themselves score above all
     others. Facts that give it for the user are left out if another subject is meant.
+    If the last value has ended and no other holds, the answer says since when, and
+    what told it and what ended it come first.
     """
     words = search.sources.names.owner_words()
     wanted = state_asked_for(search.question.text, words)
     if wanted is None or wanted.over or "fact" not in search.request.kinds:
         return candidates
     kind, _, rest = wanted.attribute.partition(" ")
-    keys, others = _in_slot(search, wanted, wanted.attribute, words)
-    if not keys and kind in _NEAR:
-        near = f"{_NEAR[kind]} {rest}".strip()
-        keys, others = _in_slot(search, wanted, near, words)
-    candidates = replace(
-        candidates, slots=[slot for slot in candidates.slots if slot.key not in others]
-    )
-    units = recallable(search.index, keys, search.request, Counter())
+    near = f"{_NEAR[kind]} {rest}".strip() if kind in _NEAR else ""
+    asked: list[str] = []
+    for name in filter(None, (wanted.attribute, near)):
+        keys, others = _in_slot(search, wanted, name, words)
+        slots = [slot for slot in candidates.slots if slot.key not in others]
+        candidates = replace(candidates, slots=slots)
+        if units := recallable(search.index, keys, search.request, Counter()):
+            return _with_answers(search, candidates, units)
+        asked += keys
+    ended, until = _last_ended(search, asked)
+    if ended is None:
+        return candidates
+    told = [*ended.superseded_by, ended.source]
+    units = recallable(search.index, told, search.request, Counter())
+    day = until.astimezone(search.settings.zone).date()
+    absence = f"no {rest or kind} since {day.isoformat()}"
+    return replace(_with_answers(search, candidates, units), absence=absence)
 
+
+def _with_answers(
+    search: RecallSearch, candidates: RankedCandidates, units: Mapping[str, Unit]
+) -> RankedCandidates:
+    """Put units above all candidates, since they answer the question."""
     slots = {slot.key: slot for slot in candidates.slots}
     best = max((slot.own for slot in slots.values()), default=0.0) or 1.0
     gain = search.settings.policy.recall.answers
@@ -60,6 +82,26 @@ def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandi
         )
     ordered = sorted(slots.values(), key=lambda slot: (-slot.score, slot.key))
     return replace(candidates, slots=ordered, units={**candidates.units, **units})
+
+
+def _last_ended(
+    search: RecallSearch, keys: Sequence[str]
+) -> tuple[Fact | None, datetime]:
+    """Return the fact of a slot that ended last, and when; None if there is none.
+
+    What was forgotten or was never true is not told (row X30).
+    """
+    index, now = search.index, search.request.now
+    ended = [
+        (unit.valid_until or now, unit.id, unit)
+        for unit in index.units(keys).values()
+        if isinstance(unit, Fact)
+        and is_over(unit, now)
+        and personas.sees(search.request.persona, unit.persona)
+        and index.visible(unit) is not None
+    ]
+    until, _, last = max(ended, default=(now, "", None))
+    return last, until
 
 
 def _in_slot(

@@ -151,7 +151,7 @@ def past_states(
     units = index.catalog.units(list(chain.from_iterable(some.values())))
     for key, ids in some.items():
         facts = [one for one in map(units.get, ids) if isinstance(one, Fact)]
-        ended = [fact for fact in facts if _is_over(fact, now)]
+        ended = [fact for fact in facts if is_over(fact, now)]
         if case := next((one for one in facts if _asks_whether_over(one, key)), None):
             newer = index.catalog.unit(case.derived_from[0])
             is_active = isinstance(newer, Fact) and newer.status == "active"
@@ -174,7 +174,8 @@ def _asks_whether_over(case: Fact, memory: str) -> bool:
     return is_open and case.derived_from[1:] == (memory,)
 
 
-def _is_over(fact: Fact, now: datetime) -> bool:
+def is_over(fact: Fact, now: datetime) -> bool:
+    """Return whether what a fact states has ended."""
     ended = fact.valid_until is not None and fact.valid_until <= now
     return fact.status in ENDED or (fact.status == "active" and ended)
 

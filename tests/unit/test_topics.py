@@ -97,3 +97,29 @@ def test_how_another_person_is_called_is_not_the_name_of_the_user(told):
     simulation = told("j'ai un nouveau copain, il s'appelle antoine", "il fait beau")
     hits = recalled(simulation, "comment je m'appelle ?", kinds=["fact"])
     assert not any("La personne s'appelle" in hit["text"] for hit in hits)
+
+
+# row: X30
+def test_what_ended_without_a_successor_is_answered_as_over_since_its_day(told):
+    simulation = told("I work at Stripe.", "I quit Stripe.", "I like tea.")
+    answer = simulation.call("recall", query="where do I work?")
+    assert "no employer since 2026-03-03" in answer["text"]
+    first, second = answer["hits"][:2]
+    assert {first["text"], second["text"]} >= {"The user quit Stripe."}
+    assert "2026-03-03" in {first["ended"], second["ended"]}
+
+    simulation.call(
+        "observe",
+        turns=[{"session": "n", "role": "user", "text": "I work at Monzo now."}],
+    )
+    assert (
+        "no employer" not in simulation.call("recall", query="where do I work?")["text"]
+    )
+
+
+def test_nothing_is_said_of_a_value_that_was_forgotten(told):
+    simulation = told("I work at Stripe.", "I quit Stripe.")
+    (gone,) = simulation.call("list", status="superseded")["memories"]
+    simulation.call("forget", id=gone["id"])
+    answer = simulation.call("recall", query="where do I work?")
+    assert "no employer" not in answer["text"] + answer["note"]

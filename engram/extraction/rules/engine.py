@@ -65,13 +65,13 @@ def extract(
     turns: Sequence[Turn],
     policy: ExtractionPolicy,
     before: Sequence[Turn] = (),
-    people: Collection[str] = (),
+    beings: Collection[str] = (),
 ) -> Extraction:
     """Return the candidates of the rules in `turns`, in their order (`X2`, `C3`).
 
     `before` are the preceding turns. They are the context for role-play, names and
-    pronouns, and give no candidates. `people` are the names of known persons, for whom
-    a plain name is enough. The result has at most `policy.max_facts` candidates, those
+    pronouns, and give no candidates. `beings` are the names of known persons and
+    animals, for whom a plain name is enough. The result has at most `policy.max_facts` candidates, those
     of the highest confidence (at most `policy.rules_confidence`), each statement once;
     at most `policy.max_relations` relations; the types of the named entities (`B1`);
     and the count of each reason of refusal in `dropped`.
@@ -90,7 +90,7 @@ def extract(
         "",
         to_bot,
         1.0,
-        known_relatives(own).union(people),
+        known_relatives(own).union(beings),
         any(map(_SPEAKS_OF_SELF.search, own)),
     )
     asked_before = ["", *(_assistant_text(turn) for turn in conversation)][
