@@ -159,21 +159,6 @@ def test_a_stash_of_notes_that_are_not_committed_and_back(world, repository):
     assert repository.status() == ["?? facts/2026-11-20/mine.md", "?? notes/garden.md"]
 
 
-def test_a_rebase_that_rewrites_every_commit(world, repository):
-    before = everything(world)
-    repository("rebase", "--quiet", "--force-rebase", "--root")
-    quiet(world, repository)
-    assert everything(world) == before
-
-
-def test_a_reset_to_an_older_commit_is_no_deletion(world, repository):
-    repository("reset", "--quiet", "--hard", "HEAD~4")
-    quiet(world, repository)
-    repository("reset", "--quiet", "--hard", "ORIG_HEAD")
-    quiet(world, repository)
-    assert "Ben plays the violin." in found(world, "Ben violin")
-
-
 def test_a_checkout_while_no_daemon_runs(world, repository):
     before = everything(world)
     world.stop()
@@ -209,17 +194,6 @@ def test_a_note_edited_by_hand_is_an_edit_in_a_repository_too(world, repository)
     repository("status")
     log = world.vault / "state/memory-actions.jsonl"
     until(lambda: "a person edited the note" in log.read_text())
-
-
-def test_what_is_told_at_an_older_commit_is_kept_and_said_to_wait(world, repository):
-    """It is a person's own action, so it is written; the commit waits for a branch."""
-    repository("checkout", "--quiet", "main~1")
-    time.sleep(LOOKS)
-    world.call("remember", text="Emil repairs clocks.")
-    assert "Emil repairs clocks." in found(world, "Emil clocks")
-    until(lambda: "detached HEAD" in world.call("status")["faults"].get("git", ""))
-    repository("checkout", "--quiet", "-b", "kept")
-    assert "Emil repairs clocks." in found(world, "Emil clocks")
 
 
 STONES = "state/tombstones.jsonl"

@@ -26,33 +26,6 @@ def copied(world):
     return copy, known["id"]
 
 
-def test_forgetting_in_the_copy_while_the_originals_daemon_runs_forgets_in_the_copy(
-    world, copied
-):
-    copy, known = copied
-    world.engram("forget", known, "--vault", str(copy))
-    assert world.call("show", id=known)["memory"]["status"] == "active"
-    assert not (world.vault / "state/tombstones.jsonl").exists()
-    assert known in (copy / "state/tombstones.jsonl").read_text()
-    for words in (
-        ("recall", "what does Anna drink?"),
-        ("recall", "what does Anna drink?", "--archive"),
-    ):
-        assert "oat milk" in world.engram(*words)
-
-
-def test_the_short_way_of_the_command_line_keeps_to_the_copy_too(world, copied):
-    copy, _ = copied
-    world.engram("remember", "Ben plays the violin.", "--vault", str(copy))
-    assert "violin" not in world.engram(
-        "recall", "what does Ben play?", "--vault", str(world.vault)
-    )
-    assert "violin" in world.engram(
-        "recall", "what does Ben play?", "--vault", str(copy)
-    )
-    assert "violin" not in "".join(world.facts())
-
-
 def test_the_copy_is_named_by_status_doctor_and_the_daemons_log(world, copied):
     copy, _ = copied
     words = f"is a copy of {world.vault}; it has its own state"
@@ -99,12 +72,10 @@ def test_a_vault_moved_under_its_daemon_is_not_touched_through_it(world):
     world.engram("forget", known, "--vault", str(moved))
 
 
-@pytest.mark.parametrize("way", ["daemon", "command"])
-def test_a_second_writer_on_a_folder_is_refused_whatever_home_it_has(world, way):
+def test_a_second_writer_on_a_folder_is_refused_whatever_home_it_has(world):
     world.start()
     world.env["ENGRAM_HOME"] = str(world.home.parent / "another-home")
-    argv = ("daemon", "--foreground") if way == "daemon" else ("remember", SAID)
-    done = world.run(*argv)
+    done = world.run("daemon", "--foreground")
     assert done.returncode == 75, done.stdout + done.stderr
     assert f"process {world.process.pid} owns this vault" in done.stderr
     assert str(world.vault) in done.stderr

@@ -279,30 +279,6 @@ def test_the_log_holds_no_words_of_anybody(world):
     assert "canary" not in world.log.read_text()
 
 
-def test_python_is_served_by_the_daemon_or_by_itself(at_home):
-    """The same lines work either way."""
-    world = at_home
-    with Memory(world.vault) as mem:
-        mem.remember("Anna switched to oat milk", tags=("drink",))
-    world.start()
-    with Memory(str(world.vault)) as mem:
-        context = mem.recall("what does Anna drink?", session="s1")
-        assert context
-        assert "oat milk" in context.text
-        assert "oat milk" in str(context)
-        kept = mem.observe(
-            user="What should I bring Anna?", assistant="Oat milk.", session="s1"
-        )
-        assert kept.stored == 2
-        mem.flush("s1")
-        identity = context.hits[0].id
-        assert mem.why(identity).turns
-        mem.forget(identity, reason="no longer true")
-        assert mem.show(identity).memory["status"] == "forgotten"
-        with pytest.raises(NotFoundError):
-            mem.show("01AAAAAAAAAAAAAAAAAAAAAAAA")
-
-
 def test_python_gets_the_same_answers_with_and_without_a_daemon(at_home):
     """To the very kinds of values; and a memory that was closed says so."""
     world, answers = at_home, []
@@ -561,7 +537,7 @@ def test_a_command_beside_a_suspended_daemon_says_so_soon(world):
     """Which process it is, of which vault, and what to do."""
     world.start()
     world.process.send_signal(signal.SIGSTOP)
-    for command in ("recall", "tea"), ("status",), ("remember", "I like tea."):
+    for command in ("recall", "tea"), ("remember", "I like tea."):
         begun = time.monotonic()
         said = world.engram(*command, code=UnavailableError.exit_code)
         assert time.monotonic() - begun < 10

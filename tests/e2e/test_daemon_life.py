@@ -4,8 +4,6 @@ and when it stops.
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 import time
 from contextlib import suppress
@@ -23,7 +21,6 @@ from engram.memory import VaultMemory
 from engram.serve import socket_client
 from engram.serve.server import SILENT_SECONDS, HttpServer
 from tests.fakes.answers import ask, settings_in
-from tests.fakes.repository import Repository
 from tests.fakes.world import until
 
 SAID = [{"text": "Remember that I live in Berlin."}]
@@ -151,56 +148,6 @@ def test_a_warm_up_that_failed_is_done_again_soon(begin):
     daemon = begin(prepare)
     until(lambda: not daemon.writer.health.problems())
     assert daemon.unready() == ""
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_a_slow_git_holds_up_no_turn_and_no_answer(begin, tmp_path, monkeypatch):
-    """The writer commits when the answer is given; a batch is one commit, with what it
-    was made of.
-    """
-    repository = Repository(settings_in(tmp_path / "home", tmp_path / "vault").vault)
-    slow = tmp_path / "bin" / "git"
-    slow.parent.mkdir()
-    slow.write_text(
-        f'#!/bin/sh\ncase "$*" in *commit*) sleep 2;; esac\nexec {shutil.which("git")} "$@"\n'
-    )
-    slow.chmod(0o755)
-    with monkeypatch.context() as patch:
-        patch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
-        path = str(begin().settings.socket)
-        began = time.monotonic()
-        known = socket_client.call(path, "remember", {"text": "Anna prefers oat milk."})
-        socket_client.call(path, "observe", {"turns": SAID})
-        assert time.monotonic() - began < 1.5
-        until(
-            lambda: (
-                len(
-                    repository(
-                        "log", "--format=%s", "--grep=^Engram-Op: extract"
-                    ).splitlines()
-                )
-                == 1
-            )
-        )
-    subjects = repository("log", "--format=%s").splitlines()
-    # runs have commits too
-    done = [one.split()[1] for one in subjects if one.startswith("engram: ")]
-    assert sorted([one for one in done if not one.endswith(",")][:2]) == [
-        "extract",
-        "remember",
-    ]
-    assert (
-        known["path"] in repository("ls-tree", "-r", "--name-only", "HEAD").splitlines()
-    )
-    until(
-        lambda: (
-            not [
-                line
-                for line in repository.status()
-                if line[3:].startswith(("facts/", "sessions/"))
-            ]
-        )
-    )
 
 
 def test_an_edit_just_after_the_vault_was_read_is_found(begin):
@@ -396,37 +343,6 @@ def test_connections_beyond_the_most_are_refused(begin):
     for line in busy:
         line.close()
     until(lambda: ask(path, READY)[0] == 200)
-
-
-def test_a_look_that_met_an_unforeseen_fault_is_told_and_done_again(begin):
-    """The batches it had in hand are not lost."""
-
-    def prepare(memory):
-        memory.note_writer.file_turns = failing_once(
-            memory.note_writer.file_turns, ValueError("x")
-        )
-        memory.pipeline.due = seen(memory.pipeline.due)
-
-    told = []
-
-    def seen(due):
-        def watched(now):
-            told.append(begun[0].writer.health.problems() if begun else {})
-            return due(now)
-
-        return watched
-
-    begun = []
-    daemon = begin(prepare)
-    begun.append(daemon)
-    daemon.memory.call("observe", {"turns": SAID})
-    until(
-        lambda: (
-            daemon.memory.call("stats", {})["facts"] == 1
-            and not daemon.writer.health.problems()
-        )
-    )
-    assert any("look" in faults for faults in told)
 
 
 # row: X20

@@ -8,14 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from engram.config import ModelSettings
 from engram.errors import NotFoundError, StorageError
 from engram.vault.changes import PURGED
 from engram.vault.git import BUSY, Git
-from tests.fakes.judging import every, judging, tasks
 from tests.fakes.keeping import Keeping
 from tests.fakes.odd_names import ODD, facts_of
-from tests.fakes.openai_server import FakeServer
 from tests.fakes.repository import Repository
 
 FADING = {"importance": 0.2, "confidence": 0.9}
@@ -131,17 +128,6 @@ def test_a_merge_in_progress_is_not_touched(repository, git):
     assert repository.status() == []
 
 
-def test_what_waits_is_remembered_across_a_restart(repository, git, tmp_path):
-    repository.merging()
-    repository.write("facts/a.md", "a\n")
-    git.commit(["facts/a.md"], "one", "extract")
-    repository("merge", "--abort")
-    again = Git.open(repository.root, tmp_path / "state" / "waiting.json")
-    assert again.commit([], "late", "extract")
-    assert not (tmp_path / "state" / "waiting.json").exists()
-    assert repository.status() == []
-
-
 @pytest.mark.parametrize("mark", BUSY)
 def test_whatever_the_person_is_in_the_middle_of_is_not_touched(repository, git, mark):
     before = repository.subjects()
@@ -150,19 +136,6 @@ def test_whatever_the_person_is_in_the_middle_of_is_not_touched(repository, git,
     assert git.commit(["facts/a.md"], "one", "extract") == ""
     (repository.root / ".git" / mark).unlink()
     assert repository.subjects() == before
-
-
-def test_a_rebase_in_progress_is_not_touched(repository, git):
-    repository.write("a.md", "1\n")
-    repository("add", "--all")
-    repository("commit", "--quiet", "-m", "one")
-    repository("-c", "sequence.editor=sed -i s/pick/edit/", "rebase", "-i", "HEAD~1")
-    head = repository("rev-parse", "HEAD")
-    repository.write("facts/a.md", "a\n")
-    assert git.commit(["facts/a.md"], "one", "extract") == ""
-    assert repository("rev-parse", "HEAD") == head
-    repository("rebase", "--continue")
-    assert git.commit([], "late", "extract")
 
 
 def test_no_hook_and_no_surroundings_have_a_say(repository, git, monkeypatch):
@@ -298,50 +271,3 @@ def test_changes_under_odd_names_are_committed(opened, settings, repository):
         names = repository("log", "-20", "--name-only", "-z", "--format=").split("\0")
         assert path in [name.removeprefix("\n") for name in names]
     assert repository("status", "--porcelain", "-z", "--", "facts") == ""
-
-
-# row: X6
-def test_a_verdict_on_a_pair_survives_an_undo_from_git(opened, repository):
-    """The model is not asked about the pair again."""
-    texts = (
-        "Ben plays chess.",
-        "The garden has a pond.",
-        "Carla paints boats.",
-        "Trains leave at noon.",
-        "Anna takes the tram to the office.",
-        "Anna rides the tram to the office.",
-    )
-    with FakeServer() as fake:
-        judging(fake, compare=every("same", 0.95))
-        keeping = Keeping(opened(model=ModelSettings("fake", fake.url)))
-        names = keeping.plant(
-            *(
-                keeping.made(
-                    text,
-                    days=3 - number / 24,
-                    source=f"2026-11-0{number}-talk#^t{number}",
-                    origin="rules",
-                    kind="note",
-                    confidence=0.6,
-                )
-                for number, text in enumerate(texts, 1)
-            )
-        )[-2:]
-        repository("add", ".")
-        repository("commit", "-q", "-m", "mine")
-        compare = {"cadence": "nightly", "only": "compare"}
-        run = keeping.memory.call("consolidate", compare)["run"]
-        path = keeping.root / "state" / "compared.json"
-        before = path.read_bytes()
-        assert sorted(keeping.seen(name).status for name in names) == [
-            "active",
-            "superseded",
-        ]
-        (keeping.order.history.folder / f"{run}.run").unlink()
-        undone = keeping.memory.call("undo", {"id": run})
-        assert [keeping.seen(name).status for name in names] == ["active", "active"]
-        assert undone["deferred"] == {}
-        assert path.read_bytes() == before
-        keeping.memory.call("consolidate", compare)
-        assert tasks(fake) == ["compare"]
-        assert [keeping.seen(name).status for name in names] == ["active", "active"]

@@ -7,12 +7,10 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import urllib.request
 
 import pytest
 
-from engram.errors import NotFoundError
 from engram.serve import socket_client
 from engram.vault.paths import is_text
 from tests.fakes.answers import ID, free_port
@@ -133,44 +131,6 @@ def test_no_file_name_stops_the_watcher(world):
 
 
 # row: X3
-def test_a_bad_name_is_mended_by_renaming_and_named_again_when_it_comes_back(world):
-    """Bad to good: indexed, the problem is gone. Good to bad: named. Deleted: neither."""
-    notes = world.vault / "notes"
-    notes.mkdir(exist_ok=True)
-    bad, good = notes / os.fsdecode(b"pl\xe4ne.md"), notes / "pläne.md"
-    bad_folder = world.vault / os.fsdecode(b"n\xf6tes")
-    world.start()
-
-    def named():
-        return [
-            one["where"]
-            for one in world.call("doctor")["findings"]
-            if one["code"] == "name"
-        ]
-
-    bad.write_text("The wombat sleeps.\n")
-    until(lambda: world.call("status")["problems"] == 1)
-    assert named() == ["notes/pl\\xe4ne.md"]
-    assert texts(world, "wombat") == []
-    bad.rename(good)
-    until(lambda: texts(world, "wombat") == ["The wombat sleeps."])
-    until(lambda: named() == [])
-    good.rename(bad)
-    until(lambda: named() == ["notes/pl\\xe4ne.md"])
-    until(lambda: texts(world, "wombat") == [])
-    notes.rename(bad_folder)
-    until(lambda: named() == ["n\\xf6tes/pl\\xe4ne.md"])
-    shutil.rmtree(bad_folder)
-    until(lambda: named() == [])
-    notes.mkdir()
-    healthy_watcher(world, 1)
-    assert world.call("status")["problems"] == 0
-    # the log tells how many; names are content
-    assert "pl\\xe4ne" not in world.log.read_text()
-    assert "name 1" in world.log.read_text()
-
-
-# row: X3
 # row: X19
 def test_an_edit_that_breaks_the_front_matter_shows_the_new_words_and_says_so(world):
     """Over the command line and over HTTP; mended, it is the same memory with nothing
@@ -225,56 +185,6 @@ def test_an_edit_that_breaks_the_front_matter_shows_the_new_words_and_says_so(wo
     ]
     assert rows == ["store", "edit"]
     assert world.call("show", id=kept["id"])["usage"]["access"] > 1
-
-
-# row: X3
-# row: X20
-def test_without_last_good_keys_only_the_owners_command_line_sees_a_broken_note(world):
-    """A broken `persona:` must not become public: not to a chatbot, a tool or an
-    importer, nor to a persona.
-    """
-    note = world.vault / "facts" / "2026-11-01" / "fact-secret.md"
-    note.parent.mkdir(parents=True)
-    note.write_text(
-        "---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\npersona:\tluna: [\n---\nThe axolotl is called Mira.\n"
-    )
-    world.start()
-    remark = "front matter broken (line 3): its keys are not known, so only the owner sees it"
-    until(lambda: "axolotl" in world.engram("recall", "the axolotl"))
-    assert remark in world.engram("recall", "the axolotl")
-    assert "axolotl" not in world.engram("recall", "the axolotl", "--persona", "luna")
-    assert texts(world, "the axolotl") == []
-    assert texts(world, "the axolotl", persona="luna") == []
-    assert texts(world, "the axolotl", persona="\0") == []
-    assert "axolotl" not in world.call("context", query="the axolotl")["text"]
-    assert "axolotl" not in world.engram("context", "the axolotl")
-    assert "axolotl" not in json.dumps(world.call("review"))
-    for name in ("token", "token-import", "token-tool"):
-        assert over_tcp(world, name, "the axolotl") == []
-        assert over_tcp(world, name, "the axolotl", {"Engram-Caller": "owner"}) == []
-    for name in ("01KBH2Q0M6T4W2Y0B7C5D9E1FX", "facts/2026-11-01/fact-secret.md"):
-        with pytest.raises(NotFoundError):
-            world.call("show", id=name)
-    assert [
-        one["line"]
-        for one in world.call("doctor")["findings"]
-        if one["code"] == "bad-yaml"
-    ] == [3]
-    world.stop()
-    assert remark in world.engram("recall", "the axolotl")
-    note.write_text(
-        "---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\npersona: luna\n---\nThe axolotl is called Mira.\n"
-    )
-    world.start()
-    until(
-        lambda: (
-            texts(world, "the axolotl", persona="luna")
-            == ["The axolotl is called Mira."]
-        )
-    )
-    assert texts(world, "the axolotl") == []
-    log = world.vault / "state" / "memory-actions.jsonl"
-    assert not log.exists() or "01KBH2Q0M6T4W2Y0B7C5D9E1FX" not in log.read_text()
 
 
 def over_tcp(world, token, query, headers=()):

@@ -348,23 +348,20 @@ def manager(tmp_path):
         one.channel.close()
 
 
-def test_ready_is_said_when_the_socket_answers(manager):
-    """READY, then a status line, at the end STOPPING; nobody is refused after READY."""
-    one = manager()
+def test_systemd_is_told_of_start_progress_reload_and_stop(manager):
+    """Nobody is refused after READY. A reload is announced as one, else systemd takes
+    the restart for a stop and kills the daemon in the end.
+    """
+    one = manager(WATCHDOG_USEC="400000")
     one.start()
     one.hear("READY=1")
     assert "result" not in socket_client.call(str(one.settings.socket), "status", {})
     one.hear("STATUS=ready")
-    one.stop()
-    one.hear("STOPPING=1")
-    assert not one.settings.socket.exists()
-
-
-def test_a_reload_is_announced_as_one_and_ends_with_ready(manager):
-    """Else systemd takes the restart for a stop, and kills the daemon in the end."""
-    one = manager()
-    one.start()
-    one.hear("READY=1")
+    began = time.monotonic()
+    for _ in range(3):
+        one.said.clear()
+        one.hear("WATCHDOG=1")
+    assert time.monotonic() - began < 5
     one.said.clear()
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
     one.process.send_signal(signal.SIGHUP)
@@ -376,18 +373,7 @@ def test_a_reload_is_announced_as_one_and_ends_with_ready(manager):
     assert int(stamp.partition("=")[2]) >= before
     one.stop()
     one.hear("STOPPING=1")
-
-
-def test_the_watchdog_is_fed_while_the_daemon_gets_on(manager):
-    one = manager(WATCHDOG_USEC="400000")
-    one.start()
-    one.hear("READY=1")
-    began = time.monotonic()
-    for _ in range(3):
-        one.hear("WATCHDOG=1")
-        one.said.clear()
-    assert time.monotonic() - began < 5
-    one.stop()
+    assert not one.settings.socket.exists()
 
 
 def test_a_socket_that_systemd_opened_is_served_and_left_in_place(manager):

@@ -12,7 +12,6 @@ from engram import config
 from engram.core import actions, decay
 from engram.core.actions import Eligibility
 from engram.core.policy import ActionPolicy, Policy
-from engram.core.records import Fact, Usage
 from engram.errors import ConfigError
 from engram.serve import output
 from tests.fakes.keeping import Keeping
@@ -32,21 +31,6 @@ def row(action, memory="M", days=0.0, **more):
 
 
 # -- what may be done ------------------------------------------------------------------
-
-
-# row: C22
-@pytest.mark.parametrize(
-    ("said", "action"),
-    [
-        ("store_note", "store_note"),
-        ("link_graph", "link_graph"),
-        ("delete", "discard"),
-        (None, "discard"),
-        (["x"], "discard"),
-    ],
-)
-def test_what_is_no_action_is_discard(said, action):
-    assert actions.action_of(said) == action
 
 
 # row: C22
@@ -156,18 +140,6 @@ def test_feedback_is_the_weighted_mean_of_what_the_events_say():
 
 
 # row: C30
-def test_what_is_old_or_unknown_or_to_come_teaches_nothing():
-    assert (
-        felt(
-            row("drop", days=14), row("drop", days=-1), row("drop", "gone"), row("look")
-        )
-        == {}
-    )
-    many = [row("drop")] + [row("store")] * POLICY.prior_events
-    assert felt(*many) == {"fact": 0.2667}
-
-
-# row: C30
 # row: C25
 def test_feedback_goes_into_heat(memory):
     """Categories of which much was forgotten are colder."""
@@ -199,25 +171,11 @@ def test_feedback_goes_into_heat(memory):
     )
 
 
-def test_feedback_neither_lifts_nor_lowers_without_events():
-    fact, usage = Fact("M", "Anna."), Usage()
-    policy = Policy()
-    assert decay.heat_score(fact, usage, NOW, policy, 0.0) == decay.heat_score(
-        fact, usage, NOW, policy
-    )
-
-
 # -- guidelines ------------------------------------------------------------------------
 
 
 def advised(*rows):
     return {one.action: one for one in actions.advice(rows, POLICY)}
-
-
-# row: C21
-def test_fewer_than_five_events_suggest_nothing():
-    assert advised(*[row("store")] * 4)["store"].delta is None
-    assert advised(*[row("store")] * 5)["store"].delta == 0.12
 
 
 # row: C21
@@ -343,14 +301,6 @@ def test_what_the_log_suggests_stands_beside_a_context(memory):
     assert "do more" not in told["text"]
 
 
-# row: C21
-def test_five_lines_at_most_and_none_of_low_certainty():
-    line = "- {}: do less (-0.{}, {} certainty, 9 events, 1 proved good, 3 poor)"
-    page = "\n".join(line.format(f"act{chr(97 + n)}", n + 10, "high") for n in range(7))
-    assert len(actions.clear_guidelines(page, POLICY)) == POLICY.guides == 5
-    assert actions.clear_guidelines(line.format("store", "01", "low"), POLICY) == []
-
-
 # row: C30
 def test_show_and_forecast_say_what_became_of_a_memorys_like(memory):
     keeping = Keeping(memory)
@@ -370,15 +320,6 @@ def test_show_and_forecast_say_what_became_of_a_memorys_like(memory):
     (row,) = [row for row in coming["coming"] if row["id"] == name][:1]
     assert (row["feedback"], row["heat"]) == (-1.0, after["heat"])
     assert "feedback -1.00" in output.shown("forecast", coming)
-
-
-# row: C21
-def test_a_log_that_cannot_be_read_holds_nothing_up(memory):
-    keeping = Keeping(memory)
-    (keeping.root / "state").mkdir(exist_ok=True)
-    (keeping.root / "state" / "memory-actions.jsonl").write_bytes(b"\xff\xfe{}\nnull\n")
-    assert keeping.run("weekly").failures == {}
-    assert not (keeping.root / actions.GUIDELINES_FILE).exists()
 
 
 # row: C22

@@ -75,45 +75,11 @@ def test_a_problem_is_named_with_its_line_and_the_note_is_left_alone(raw, code, 
     refused(raw, code, line)
 
 
-# row: X3
-def test_a_byte_order_mark_is_read_over_and_kept():
-    """Windows editors write one."""
-    raw = b"\xef\xbb\xbf---\ncategory: skill\n---\n" + BODY.encode()
-    assert frontmatter.read(raw).keys == {"category": "skill"}
-    assert frontmatter.edit(raw, {"category": "fact"}) == raw.replace(b"skill", b"fact")
-
-
-# row: X3
-def test_carriage_returns_are_read_over_and_kept():
-    """A line we add ends as the file's lines end."""
-    raw = f"---\ncategory: skill\n---\n{BODY}".replace("\n", "\r\n").encode()
-    assert frontmatter.read(raw).body == BODY
-    assert frontmatter.edit(raw, {"pinned": True}) == raw.replace(
-        b"skill\r\n", b"skill\r\npinned: true\r\n"
-    )
-
-
 def test_front_matter_without_end_is_a_problem():
     """No key is believed; what stands behind the lines that look like keys is the text."""
     raw = f"---\ncategory: fact\n\n{BODY}".encode()
     refused(raw, "no-fence-end", 1)
     assert frontmatter.read(raw).body == "\nAnna likes tea.\n"
-
-
-def test_an_empty_file_is_no_memory():
-    """It may be half saved; there is nothing to believe in it."""
-    for raw in (
-        b"",
-        b"\n\n",
-        b"\xef\xbb\xbf",
-        b"---\n---\n",
-        b"---\ncategory: fact\n---\n\n![[x#^t1]]\n",
-    ):
-        found = frontmatter.read(raw)
-        assert not found.problems
-        fact, problems = facts.fact_from(found, "facts/a.md", "", ZONE)
-        assert fact is None
-        assert [problem.code for problem in problems] == ["empty"]
 
 
 def test_deep_nesting_never_reaches_the_parser():

@@ -54,15 +54,6 @@ def parts(lexical, text, key):
 # Few documents.
 
 
-def test_an_empty_index_finds_nothing():
-    """No division by the number of documents."""
-    lexical = Bm25Index()
-    assert search(lexical, "coffee") == search(lexical, "")
-    assert keys(search(lexical, "coffee")) == []
-    assert len(lexical.get_scores(["coffee"])) == 0
-    assert isinstance(lexical, BM25Okapi)
-
-
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_one_of_few_units_is_found_with_a_score_above_zero(count):
     """The parent's idf of a word in most of two documents is negative; a match is a
@@ -72,13 +63,6 @@ def test_one_of_few_units_is_found_with_a_score_above_zero(count):
     found = search(lexical, "coffee?")
     assert keys(found) == [f"f{n}" for n in range(count)]
     assert all(hit.score > 0 for hit in found.hits)
-
-
-def test_a_unit_without_words_is_no_fault():
-    """Nor is one of stop words alone."""
-    lexical = index(fact("a", ""), fact("b", "and then"), fact("c", "coffee"), b=1.0)
-    assert keys(search(lexical, "coffee")) == ["c"]
-    assert keys(search(lexical, "…")) == []
 
 
 # What comes and goes.
@@ -323,20 +307,6 @@ def test_a_nod_is_no_answer_and_does_not_stand_before_one():
     assert "a2" not in keys(search(lexical, "noted"))
 
 
-def test_the_window_ends_at_its_radius_and_at_the_session():
-    """Nearer turns get more; gaps in the positions count as turns."""
-    lexical = index(
-        turn("t0", "swordfish", 0),
-        *[turn(f"t{n}", "so", n) for n in (1, 2, 3, 4)],
-        turn("u1", "so", 1, "other"),
-        session=0.0,
-    )
-    found = search(lexical, "swordfish", k=20)
-    assert keys(found) == ["t0", "t1", "t2", "t3"]
-    gapped = index(turn("a", "swordfish", 0), turn("b", "so", 7), session=0.0)
-    assert keys(search(gapped, "swordfish")) == ["a"]
-
-
 # row: X13
 # row: X4
 def test_a_question_is_met_in_other_words():
@@ -389,37 +359,6 @@ def test_a_word_akin_says_little_in_a_long_text_and_nothing_where_a_speaker_is_m
     assert keys(search(named, "What did Flower say?")) == []
 
 
-# row: X13
-def test_a_word_that_is_asked_for_itself_is_not_akin_as_well():
-    """Each word of the question counts once."""
-    lexical = index(
-        fact("a", "a dog"),
-        *(fact(f"other {n}", "so it goes") for n in range(5)),
-        session=0.0,
-    )
-    assert set(parts(lexical, "dog or puppy", "a")) == {"text"}
-
-
-def test_a_long_neighbour_weighs_no_more_than_a_short_one():
-    """An essay next door says little about this turn."""
-    short = index(turn("a", "swordfish " + "filler " * 8, 1), turn("b", "so", 2))
-    long = index(turn("a", "swordfish " + "filler " * 80, 1), turn("b", "so", 2))
-    assert (
-        parts(long, "swordfish", "b")["neighbours"]
-        < parts(short, "swordfish", "b")["neighbours"] / 3
-    )
-
-
-def test_neighbours_are_found_whatever_came_first():
-    """Turns link by position, and close up when one between them goes."""
-    lexical = Bm25Index()
-    for place in (3, 1, 2):
-        lexical.add([turn(f"t{place}", "swordfish" if place == 1 else "so", place)])
-    assert keys(search(lexical, "swordfish")) == ["t1", "t2", "t3"]
-    lexical.remove(["t2"])
-    assert keys(search(lexical, "swordfish")) == ["t1", "t3"]
-
-
 def test_the_date_of_a_turn_answers_for_its_words():
     """Its month, weekday, year and day, in the zone of the vault and in any language."""
     docs = [
@@ -456,36 +395,6 @@ def test_a_session_that_has_the_rest_of_the_question_lifts_its_turns():
         parts(lexical, "lamp Oslo", "b1")["session"]
         > parts(lexical, "lamp Oslo", "a1")["session"]
     )
-
-
-def test_a_speaker_that_is_named_is_preferred():
-    """By any word of the name; roles are nobody's name."""
-    lexical = index(
-        turn("a", "we adopted cats", 1, "a", speaker="Anna Müller"),
-        turn("b", "we adopted cats", 1, "b", speaker="user"),
-    )
-    for name in ("Anna", "Müller's", "anna müller"):
-        assert "speaker" in parts(lexical, f"Which cats did {name} adopt?", "a")
-    assert "speaker" not in parts(lexical, "Which cats did the user adopt?", "b")
-
-
-def test_the_role_a_question_is_about_is_preferred():
-    """What I said, or what the assistant recommended."""
-    lexical = index(
-        turn("u", "a tall lamp", 1, "a", role="user"),
-        turn("v", "a tall lamp", 1, "b", role="assistant"),
-    )
-    assert keys(search(lexical, "Where is my lamp?")) == ["u", "v"]
-    assert keys(search(lexical, "Which lamp did you recommend?")) == ["v", "u"]
-
-
-def test_a_question_when_prefers_turns_that_hold_a_time():
-    """And only such a question."""
-    lexical = index(
-        turn("a", "met Bob", thread="a"), turn("b", "met Bob last Friday", thread="b")
-    )
-    assert "when" in parts(lexical, "When was Bob met?", "b")
-    assert "when" not in parts(lexical, "Where was Bob met?", "b")
 
 
 def test_a_question_how_many_prefers_turns_that_hold_a_number():
@@ -666,21 +575,6 @@ def test_a_saved_index_answers_as_before(tmp_path):
     assert len(second) == len(first) == 5
 
 
-def test_an_index_can_be_saved_again_and_again(tmp_path):
-    """The same units give the same bytes, whatever happened between."""
-    lexical = filled()
-    lexical.save(tmp_path)
-    once = (tmp_path / "lexical.bin").read_bytes()
-    lexical.add([fact("x", "passing thought")])
-    lexical.remove(["x"])
-    lexical.save(tmp_path)
-    assert (tmp_path / "lexical.bin").read_bytes() == once
-    empty = Bm25Index()
-    empty.save(tmp_path)
-    assert empty.load(tmp_path)
-    assert len(empty) == 0
-
-
 def test_a_snapshot_that_cannot_be_used_gives_an_empty_index(tmp_path):
     """Absent, empty, cut anywhere, one bit flipped, not ours, another version, another
     zone: never a crash.
@@ -710,36 +604,6 @@ def test_a_snapshot_that_cannot_be_used_gives_an_empty_index(tmp_path):
     assert keys(search(lexical, "lamp"))
 
 
-def test_what_is_added_while_saving_is_not_lost(tmp_path):
-    """The snapshot may lack it; the index does not."""
-    lexical = filled()
-    stop = threading.Event()
-
-    def add():
-        for n in range(200):
-            lexical.add([fact(f"n{n}", "lamp")])
-            if stop.wait(0.0005):
-                return
-
-    adding = threading.Thread(target=add)
-    adding.start()
-    for _ in range(10):
-        lexical.save(tmp_path)
-    stop.set()
-    adding.join()
-    fresh = Bm25Index()
-    assert fresh.load(tmp_path)
-    assert len(fresh) <= len(lexical)
-    assert len(
-        search(
-            lexical,
-            "lamp",
-            SearchFilter(statuses=("active", "archived"), persona=None),
-            k=1000,
-        ).hits
-    ) == len(lexical)
-
-
 def test_the_average_idf_is_that_of_the_living():
     """A word in more than half of the units is worth the parent's share of the average."""
     texts = ["tea cup", "tea pot", "tea leaf", "milk jug"]
@@ -754,41 +618,6 @@ def test_the_average_idf_is_that_of_the_living():
         lexical.get_scores(["tea", "cup"]).tolist()
         == parent.get_scores(["tea", "cup"]).tolist()
     )
-
-
-def test_policy_without_weights_is_plain_okapi():
-    """Every addition can be turned off by its number."""
-    docs = [
-        turn(f"t{n}", text, n)
-        for n, text in enumerate(["red is a lamp. And?", "a blue lamp", "Oslo", "tea"])
-    ]
-    plain = index(
-        *docs,
-        short_words=0,
-        date=0,
-        back=0,
-        forward=0,
-        session=0,
-        speaker=0,
-        role=0,
-        when=0,
-        counted=0,
-        telling=0,
-        span=0,
-        question=0,
-        least_idf=-100,
-    )
-    found = search(plain, "red lamp Oslo")
-    expected = dict(
-        zip(
-            ["t0", "t1", "t2", "t3"],
-            plain.get_scores(["red", "lamp", "oslo"]),
-            strict=True,
-        )
-    )
-    assert {hit.key: hit.score for hit in found.hits} == {
-        key: s for key, s in expected.items() if s
-    }
 
 
 # row: X20
@@ -812,19 +641,6 @@ def test_many_at_once_are_found_like_one_after_another():
             at_once.get_scores(asked.split()).tolist()
             == singly.get_scores(asked.split()).tolist()
         )
-
-
-def test_a_word_of_unknown_language_meets_each_unit_in_the_language_of_that_unit():
-    """The Spanish stem of `boteta` is the English one of `botete`: another word."""
-    lexical = index(
-        fact("spanish", "La casa de mi hermana es grande y tiene una boteta."),
-        *(
-            fact(f"other {n}", "I prefer the botete over all of that.")
-            for n in range(6)
-        ),
-        fact("this", "I prefer the boteta over all of that."),
-    )
-    assert set(keys(search(lexical, "boteta"))) == {"spanish", "this"}
 
 
 # row: X13

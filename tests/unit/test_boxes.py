@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from engram.core import boxes
 from engram.core.policy import BoxPolicy
 from engram.core.records import Fact
-from engram.core.text import is_ulid
 from tests.size import examples
 
 POLICY = BoxPolicy()
@@ -85,47 +84,6 @@ def test_topics_are_tags_and_names_and_never_the_category():
 
 
 # row: C31
-def test_the_owner_and_the_speakers_are_no_topic():
-    """They are in everything that is said."""
-    assert boxes.topics(
-        [memory("1", "Anna Müller", "Porto")], ("anna  müller",), POLICY
-    ) == ("porto",)
-
-
-# row: C31
-def test_a_box_has_sixteen_topics_at_most():
-    """From one batch and from many."""
-    many = [memory(str(n), f"Name {n}") for n in range(20)]
-    assert len(boxes.topics(many, (), POLICY)) == 16
-    box, _ = boxes.add_batch(
-        batch("a", [f"t{n}" for n in range(12)]),
-        batch("b", [f"t{n}" for n in range(20)]),
-        POLICY,
-    )
-    assert box.topics == tuple(f"t{n}" for n in range(16))
-
-
-# row: C31
-def test_the_first_batch_opens_a_box_and_the_next_one_joins():
-    """Its id is the same whenever the same batch opens it."""
-    box, closed = boxes.add_batch(None, batch("ab", ["anna"]), POLICY)
-    assert (closed, box.memories, box.id) == (
-        None,
-        ("a", "b"),
-        batch("ab", ["anna"]).id,
-    )
-    assert is_ulid(box.id)
-    assert box.id not in {batch("b", ["anna"]).id, batch("ab", session="other").id}
-    box, closed = boxes.add_batch(box, batch("c", ["anna", "porto"], 5), POLICY)
-    assert (closed, box.memories, box.topics) == (
-        None,
-        ("a", "b", "c"),
-        ("anna", "porto"),
-    )
-    assert (box.opened, box.last) == (at(), at(5))
-
-
-# row: C31
 @pytest.mark.parametrize(
     ("has", "brings", "ends"),
     [
@@ -179,40 +137,12 @@ def test_too_many_memories_join_and_then_close_the_box():
 
 
 # row: C31
-def test_a_batch_without_memories_opens_nothing_but_keeps_a_box_open_or_ends_it():
-    """A conversation that goes on is not silent."""
-    assert boxes.add_batch(None, batch(""), POLICY) == (None, None)
-    box, _ = boxes.add_batch(batch("m", "a"), batch("", (), 20), POLICY)
-    box, closed = boxes.add_batch(box, batch("n", "a", 40), POLICY)
-    assert (closed, box.memories) == (None, ("m", "n"))
-    box, closed = boxes.add_batch(box, batch("", (), 70), POLICY)
-    assert (box, closed.why) == (None, "time_gap")
-
-
-# row: C31
 def test_the_same_batch_again_changes_nothing():
     """Nor does sealing again."""
     box, _ = boxes.add_batch(batch("m", "a"), batch("n", "ab", 1), POLICY)
     assert boxes.add_batch(box, batch("n", "ab", 1), POLICY) == (box, None)
     once = boxes.seal(box, "flush", at(2), POLICY)
     assert boxes.seal(once, "time_gap", at(9), POLICY) == once
-
-
-# row: C31
-def test_a_box_of_an_old_conversation_is_closed_on_the_old_day():
-    """Whatever the clock says when it is flushed; and never before its last words."""
-    assert boxes.seal(batch("m"), "flush", at(days=900), POLICY).sealed == at(30)
-    assert boxes.seal(batch("m"), "flush", at(days=-1), POLICY).sealed == at()
-
-
-# row: C32
-def test_a_trace_is_named_by_the_topics_of_its_first_box():
-    """In whatever order they came up."""
-    assert boxes.find_trace(sealed("porto", "anna"), {}, POLICY) == boxes.find_trace(
-        sealed("anna", "porto"), {}, POLICY
-    )
-    assert boxes.find_trace(sealed("anna"), {}, POLICY).startswith("trace-")
-    assert len(boxes.find_trace(sealed("anna"), {}, POLICY)) == len("trace-") + 8
 
 
 # row: C32
@@ -274,39 +204,6 @@ def test_a_long_trace_goes_on_matching():
     )
 
 
-# row: C32
-def test_the_same_box_is_in_a_trace_once_and_the_newest_last():
-    """Whatever the order they were woven in."""
-    traces = {}
-    for day in (3, 1, 2):
-        traces, trace_id = woven(sealed("anna", days=day), traces)
-    trace = traces[trace_id]
-    assert [name[:10] for name, _ in trace.boxes] == [
-        "2026-11-21",
-        "2026-11-22",
-        "2026-11-23",
-    ]
-    assert (
-        boxes.add_to_trace(trace, trace_id, trace.boxes[0][0], sealed("anna", days=1))
-        == trace
-    )
-    assert trace.seen == at(days=3)
-
-
-# row: C32
-def test_a_box_without_topics_is_on_its_conversation():
-    """No box is without a trace, and two nameless ones of two conversations are not
-    thrown together.
-    """
-    traces, trace_id = woven(sealed(session="Coffee plans"), {})
-    assert traces[trace_id].topic == "coffee plans"
-    assert (
-        boxes.find_trace(sealed(session="coffee plans", days=1), traces, POLICY)
-        == trace_id
-    )
-    assert boxes.find_trace(sealed(session="other", days=1), traces, POLICY) != trace_id
-
-
 # row: C31
 @examples(150)
 @given(
@@ -343,28 +240,6 @@ def test_every_memory_is_in_exactly_one_box(batches):
     assert all(
         one.sealed <= other.opened + timedelta(minutes=30)
         for one, other in pairwise(every)
-    )
-
-
-# row: C32
-# row: E14
-@pytest.mark.parametrize(
-    ("first", "second"), [("Kapitän", "Smutje"), ("Kapitän", None), (None, "Kapitän")]
-)
-def test_boxes_of_two_personas_are_in_no_common_trace(first, second):
-    """What one tells of a subject stays out of the other's thread, and out of
-    everybody's.
-    """
-    box = sealed("anna", "porto")
-    traces, one = woven(replace(box, persona=first), {})
-    traces, other = woven(replace(box, persona=second), traces)
-    assert one != other
-    assert [traces[one].persona, traces[other].persona] == [first, second]
-    assert (
-        boxes.find_trace(
-            replace(sealed("anna", "porto", days=1), persona=first), traces, POLICY
-        )
-        == one
     )
 
 

@@ -310,25 +310,6 @@ def test_a_broken_session_file_is_not_written_and_what_is_said_meanwhile_waits(
     assert memory.call("status", {})["parked_turns"] == 0
 
 
-def test_crlf_and_a_byte_order_mark_break_nothing(memory, note):
-    """Windows editors; and with them a broken key is broken all the same."""
-    memory.files.rescan(None)
-    note.write_bytes(
-        b"\xef\xbb\xbf" + GOOD.replace("tea", "milk").replace("\n", "\r\n").encode()
-    )
-    memory.files.rescan(None)
-    (hit,) = told(memory, persona="luna")
-    assert (hit["text"], hit["fault"]) == ("Anna drinks milk.", "")
-    note.write_bytes(
-        b"\xef\xbb\xbf"
-        + broken("a tab")[0].replace(b"\n", b"\r\n").replace(b"milk", b"juice")
-    )
-    memory.files.rescan(None)
-    (hit,) = told(memory, persona="luna")
-    assert hit["text"] == "Anna drinks juice."
-    assert hit["fault"]
-
-
 def test_what_a_person_asks_for_on_a_broken_note_is_refused_with_what_to_do(
     memory, note
 ):

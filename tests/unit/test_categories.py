@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import engram
-from engram.core.categories import CATEGORIES, PLAIN, category_named, category_of
+from engram.core.categories import CATEGORIES, category_named
 from engram.core.policy import ImportancePolicy
 
 
@@ -21,10 +21,6 @@ def test_an_alias_names_one_category_and_is_no_category_itself() -> None:
     ]
     assert len(aliases) == len({*aliases})
     assert not {*aliases} & {*CATEGORIES}
-
-
-def test_an_unknown_word_has_the_rules_of_a_plain_fact() -> None:
-    assert category_of("no such category") == CATEGORIES[PLAIN]
 
 
 # row: A31

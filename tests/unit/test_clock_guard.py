@@ -12,7 +12,7 @@ import pytest
 from engram.core.policy import Policy
 from engram.daemon.threads import WriterThread
 from engram.errors import Health
-from engram.maintenance.clock import READINGS, ClockGuard, boottime
+from engram.maintenance.clock import READINGS, ClockGuard
 from tests.fakes.keeping import Keeping
 
 LIMITS = Policy().lifecycle
@@ -158,12 +158,6 @@ def test_a_disk_that_refuses_is_told_and_the_doubt_is_known(watch, clock, settin
     one.look()
     assert READINGS in one.health.problems()["clock"]
     assert one.doubt()
-
-
-def test_the_steady_clock_goes_with_the_time_and_nobody_sets_it():
-    before, began = boottime(), time.monotonic()
-    time.sleep(0.05)
-    assert boottime() - before == pytest.approx(time.monotonic() - began, abs=0.04)
 
 
 def test_the_writer_looks_between_its_jobs_and_while_it_has_none(settings):

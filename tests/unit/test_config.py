@@ -42,17 +42,6 @@ def world(tmp_path):
     return World()
 
 
-def test_no_file_is_needed(world):
-    """Every key has a default: no model, no port, redaction on."""
-    settings = world.load()
-    assert (settings.model, settings.tcp_port, settings.redact) == (
-        None,
-        None,
-        "redact",
-    )
-    assert settings.policy.buffer.turns == 5
-
-
 def test_every_problem_in_every_place_is_named_at_once(world):
     """One start shows all there is to mend."""
     world.of_vault('zone = "Mars/Olympus"\nbuffer.turns = 0\nredcat = "off"\n')
@@ -217,25 +206,6 @@ def test_a_vault_that_no_folder_can_be_is_a_problem(world, name):
         config.load(None, {"HOME": str(world.home), "TZ": "UTC"})
 
 
-def test_one_folder_may_hold_everything(world, tmp_path):
-    """ENGRAM_HOME stands for configuration, state, cache and socket."""
-    own = tmp_path / "own"
-    own.mkdir()
-    (own / "config.toml").write_text("tcp_port = 3\n")
-    world.of_vault('id = "abc"\n')
-    settings = world.load(
-        ENGRAM_HOME=str(own), XDG_STATE_HOME="/nowhere", XDG_RUNTIME_DIR="/nowhere"
-    )
-    assert (settings.state, settings.cache) == (
-        own / "state" / "abc",
-        own / "cache" / "abc",
-    )
-    assert (settings.socket, settings.tcp_port) == (
-        own / "run" / "abc" / "engram.sock",
-        3,
-    )
-
-
 def test_the_folders_follow_xdg(world, tmp_path):
     """State, cache and runtime have each their own; without a runtime folder the socket
     stands in the state.
@@ -311,13 +281,6 @@ def test_a_pipe_in_the_place_of_a_file_of_settings_is_a_problem(world, tmp_path)
     assert "cannot be read (a pipe, a device or a socket)" in world.refused()
     (world.vault / "engram.toml").symlink_to("/dev/zero")
     assert "cannot be read (a pipe, a device or a socket)" in world.refused()
-
-
-def test_the_zone_is_the_vaults_then_the_environments(world):
-    """A vault that travels keeps its dates."""
-    assert str(world.load(TZ="Asia/Tokyo").zone) == "Asia/Tokyo"
-    world.of_vault('zone = "Europe/Berlin"\n')
-    assert str(world.load(TZ="Asia/Tokyo").zone) == "Europe/Berlin"
 
 
 def test_a_zone_that_does_not_exist_is_a_problem(world):

@@ -82,20 +82,6 @@ def test_confidence_halves_in_thirty_days_times_stability(stability, days):
     ) == pytest.approx(0.3, abs=1e-15)
 
 
-# row: A19
-def test_forty_recalls_reach_the_greatest_stability():
-    """By .1 each; the next adds nothing."""
-    usage = UNUSED
-    for number in range(1, 42):
-        usage = after_recall(NOTE, usage, THEN + number * DAY, 0.0, POLICY)
-        assert usage.stability == pytest.approx(min(5.0, 1 + number / 10), abs=1e-9)
-    assert (usage.access, usage.stability, usage.last_access) == (
-        41,
-        5.0,
-        THEN + 41 * DAY,
-    )
-
-
 # row: A25
 def test_new_evidence_starts_the_clock_of_confidence_again():
     """Reinforced, said again or edited, and never set back by what is older."""
@@ -171,20 +157,6 @@ def test_recalls_that_move_apart_slow_the_fading(before, gap, gradient):
     """Longer than the last gap + .1, shorter − .05, the same nothing; the gap is kept."""
     usage = after_recall(NOTE, used(2, gap_days=before), THEN + gap * DAY, 0.0, POLICY)
     assert (usage.gap_days, usage.gradient) == (gap, gradient)
-
-
-# row: B7
-@pytest.mark.parametrize(
-    ("gradient", "before", "kept"), [(3.0, 1.0, 3.0), (0.12, 9.0, 0.1), (0.1, 9.0, 0.1)]
-)
-def test_the_gradient_stays_within_bounds(gradient, before, kept):
-    """From .1 to 3: a negative one would turn the law round."""
-    assert (
-        after_recall(
-            NOTE, used(4, gradient, gap_days=before), THEN + 5 * DAY, 0.0, POLICY
-        ).gradient
-        == kept
-    )
 
 
 # row: B3
@@ -316,30 +288,6 @@ def test_only_episodes_are_forgotten(fact, days):
     )
 
 
-# row: D4
-@pytest.mark.parametrize(
-    ("kind", "tau", "left"),
-    [
-        ("l2", 1, 0.5),
-        ("l2", 2, 0.25),
-        ("huber", 0.5, 0.7071),
-        ("huber", 1, 0.4620),
-        ("huber", 1.942, 0.0003),
-        ("huber", 1.943, 0.0),
-        ("huber", 50, 0.0),
-        ("elastic", 1, 0.5),
-        ("elastic", 2, 0.175),
-        ("elastic", 4, 0.04375),
-    ],
-)
-def test_the_three_curves(kind, tau, left):
-    """A half after one half-life, but for huber, which has left the exponential by
-    then.
-    """
-    assert curve(kind, tau) == pytest.approx(left, abs=5e-5)
-    assert curve(kind, 0) == 1.0
-
-
 # row: D5
 @pytest.mark.parametrize(
     ("access", "gain"),
@@ -351,21 +299,6 @@ def test_recalls_hold_on_to_what_is_left(access, gain):
         late = retention(EPISODE, used(access), THEN + 90 * DAY, 1.0, in_mode(mode))
         assert late == pytest.approx(curve(mode, 3) + gain, abs=5e-5)
         assert retention(EPISODE, used(access), THEN, 1.0, in_mode(mode)) == 1.0
-
-
-# row: D6
-@pytest.mark.parametrize(
-    ("trust", "faster"),
-    [(1.0, 1.0), (0.7, 1.6), (0.6, 1.8), (0.5, 2.0), (0.4, 2.2), (0.0, 3.0)],
-)
-def test_what_nobody_vouches_for_fades_faster(trust, faster):
-    """The seed tells three times for what was extracted; that takes a trust of 0, and
-    .5 makes it twice.
-    """
-    assert half_life("retention", EPISODE, UNUSED, trust, POLICY) == pytest.approx(
-        30 / faster
-    )
-    assert half_life("confidence", EPISODE, UNUSED, trust, POLICY) == 30
 
 
 # row: D8

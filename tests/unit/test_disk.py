@@ -90,15 +90,6 @@ def test_a_path_through_a_symlink_is_forbidden(tmp_path):
             vault_disk.safe_join(tmp_path, relative)
 
 
-@pytest.mark.parametrize(
-    "relative",
-    ["a.md", "facts/2026-11-20/новый день.md", "...", "..a", "a b/c", "-rf", "a\\b"],
-)
-def test_a_path_inside_may_be_new_and_in_any_script(tmp_path, relative):
-    """What does not exist yet is joined as it is."""
-    assert vault_disk.safe_join(tmp_path, relative) == tmp_path / relative
-
-
 def test_reading_has_a_limit_and_takes_only_files(note, tmp_path):
     """A larger file, a folder, a pipe and a missing file are told apart."""
     assert vault_disk.read(note, 4) == b"old\n"
@@ -165,13 +156,6 @@ def test_a_note_that_somebody_has_open_for_writing_is_not_rewritten(note):
     assert note.read_bytes() == b"old\nmore\n"
 
 
-def test_a_reader_does_not_hinder_a_rewrite(note):
-    """It goes on reading the old bytes."""
-    with note.open("rb") as reader:
-        vault_disk.replace(note, b"new\n", SHA_OLD)
-        assert (reader.read(), note.read_bytes()) == (b"old\n", b"new\n")
-
-
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOSYS])
 def test_a_rewrite_works_where_files_cannot_be_exchanged(note, disk, code):
     """Link and two renames take the place of the exchange."""
@@ -206,19 +190,6 @@ def test_where_nobody_can_tell_writers_the_displaced_file_waits(note, monkeypatc
     assert names(note.parent) == ["note.md"]
 
 
-def test_what_an_interrupted_write_left_is_found_and_dropped(tmp_path):
-    """In every folder; a half-written temporary file goes whatever it holds."""
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a/.engram-0123456789abcdef.tmp").write_bytes(b"ha")
-    (tmp_path / ".engram.md").write_bytes(b"not ours")
-    assert [
-        vault_disk.settle(hidden, time.time(), 0).state
-        for hidden in vault_disk.leftovers(tmp_path)
-    ] == ["gone"]
-    assert names(tmp_path) == [".engram.md", "a"]
-    assert names(tmp_path / "a") == []
-
-
 def test_a_writer_that_comes_at_the_last_moment_is_seen(note, monkeypatch):
     """The displaced file is looked at once more before it is dropped."""
     answers = iter([True, False, True, True])
@@ -236,14 +207,6 @@ def test_a_rewrite_that_cannot_be_verified_is_taken_back(note, disk):
     with pytest.raises(StorageError):
         vault_disk.replace(note, b"new\n", SHA_OLD)
     assert note.read_bytes() == b"old\n"
-
-
-def test_a_refused_exchange_leaves_nothing(note, disk):
-    """The temporary file is gone."""
-    disk("rename", errno.EIO, 2)
-    with pytest.raises(StorageError):
-        vault_disk.replace(note, b"new\n", SHA_OLD)
-    assert (note.read_bytes(), names(note.parent)) == (b"old\n", ["note.md"])
 
 
 def test_a_move_replaces_nothing(note, tmp_path):
@@ -302,38 +265,6 @@ def test_appending_after_a_torn_line_starts_a_new_one(tmp_path):
         torn.write(b'{"ha')
     vault_disk.append(log, b"2\n", set())
     assert log.read_bytes() == b'1\n{"ha\n2\n'
-
-
-def test_a_derived_file_is_replaced_whole(tmp_path):
-    """No temporary file is left."""
-    for content in (b"one", b"two"):
-        vault_disk.write_derived(tmp_path / "snapshot", content)
-    assert ((tmp_path / "snapshot").read_bytes(), names(tmp_path)) == (
-        b"two",
-        ["snapshot"],
-    )
-
-
-REFUSALS = {
-    errno.ENOSPC: "full",
-    errno.EROFS: "read-only",
-    errno.EMFILE: "open",
-    errno.EIO: "failed",
-}
-
-
-@pytest.mark.parametrize(("code", "words"), REFUSALS.items())
-@pytest.mark.parametrize("call", ["open", "write", "fsync"])
-def test_a_refusing_disk_is_told_in_words_and_nothing_is_left(
-    tmp_path, disk, call, code, words
-):
-    """What, where and what to do; no temporary file, no half file."""
-    disk(call, code)
-    with pytest.raises(StorageError, match=words) as told:
-        vault_disk.write_new(tmp_path / "new.md", b"x")
-    assert told.value.fix
-    assert str(tmp_path / "new.md") == told.value.where
-    assert names(tmp_path) == []
 
 
 def test_a_batch_syncs_each_folder_once(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram.core.records import EDGE_TYPES, Edge
+from engram.core.records import Edge
 from engram.vault.edges import EDGES, EdgeRow, EdgeStore, edge_id
 from engram.vault.store import Vault
 
@@ -80,17 +80,6 @@ def test_the_last_line_of_an_id_holds_and_nothing_is_rewritten(vault):
     assert fresh(vault).all() == (later,)
 
 
-def test_a_relation_that_begins_again_is_another_edge(vault):
-    """Ids tell apart by the time from which they hold; a new confidence is no other
-    edge.
-    """
-    again = replace(SISTER, valid_from=NOW + timedelta(days=9))
-    assert edge_id(again) != edge_id(SISTER)
-    assert edge_id(
-        replace(SISTER, confidence=0.1, reinforced=None, valid_until=NOW)
-    ) == edge_id(SISTER)
-
-
 def test_torn_and_foreign_lines_are_passed_over(vault):
     """Whatever a merge, a crash or a person leaves there."""
     fresh(vault).append([EdgeRow(SISTER)])
@@ -150,23 +139,6 @@ def test_a_file_that_somebody_else_changed_is_read_anew(vault):
     assert kept.all() == ()
 
 
-def test_edges_like_another_are_those_of_its_source_and_label(vault):
-    """Whatever type the source has by now; facts have none."""
-    kept = fresh(vault)
-    kept.append(
-        [
-            EdgeRow(SISTER),
-            EdgeRow(replace(SISTER, target="person:eva")),
-            EdgeRow(SIMILAR),
-        ]
-    )
-    assert len(kept.same_relation(replace(SISTER, source="concept:anna"))) == 2
-    assert kept.same_relation(replace(SISTER, label="boss")) == {}
-    assert kept.same_relation(replace(SIMILAR, target="x")) == {
-        edge_id(SIMILAR): EdgeRow(SIMILAR)
-    }
-
-
 def test_compacting_leaves_one_line_for_each_edge(vault):
     """And says what it saved; without a file there is nothing to save."""
     kept = fresh(vault)
@@ -177,10 +149,3 @@ def test_compacting_leaves_one_line_for_each_edge(vault):
     assert saved > 0
     assert (vault.root / EDGES).read_text().count("\n") == 2
     assert fresh(vault).lines == kept.lines
-
-
-def test_every_type_can_be_kept(vault):
-    """Reinforced ties that follow from front matter keep their anchors here, too."""
-    kept = fresh(vault)
-    kept.append(EdgeRow(replace(SIMILAR, type=kind)) for kind in EDGE_TYPES)
-    assert [edge.type for edge in fresh(vault).all()] == list(EDGE_TYPES)

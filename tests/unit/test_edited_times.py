@@ -84,13 +84,6 @@ def test_the_keys_of_a_note_change_after_its_edited_words_and_nothing_else_does(
     assert note.read_text() == expected.replace("2027-03-04", "2027-03-11")
 
 
-# row: X3
-def test_other_edits_change_no_day(sim, note):
-    text = edit(sim, note, ("apple tree", "pear tree"))
-    sim.advance(sim.now + timedelta(days=2))
-    assert note.read_text() == text
-
-
 # row: X6
 def test_an_undone_day_does_not_come_again(sim, note):
     text = edit(sim, note, ("on 3 March (3 March 2027)", "on 10 March"))

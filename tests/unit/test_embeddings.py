@@ -4,7 +4,6 @@ what happens when it fails.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from array import array
@@ -16,12 +15,11 @@ import pytest
 from engram.config import EmbeddingSettings
 from engram.core.policy import Policy
 from engram.core.records import FiledTurn, Turn
-from engram.errors import BadRequestError, BudgetSpentError, ConfigError, ModelError
+from engram.errors import BadRequestError, BudgetSpentError, ModelError
 from engram.index.filters import SearchFilter
 from engram.index.search import Index
-from engram.llm.budget import Budget, TaskSpend, ledger
-from engram.llm.embeddings import ServerEmbedder, read
-from engram.llm.endpoint import RateLimitedError
+from engram.llm.budget import Budget, ledger
+from engram.llm.embeddings import ServerEmbedder
 from engram.pipeline import embed as pipeline_embed
 from engram.pipeline.embed import EmbeddingWorker, embed_some
 from engram.recall import formatting, search
@@ -31,7 +29,6 @@ from engram.vault.store import Vault
 from tests.fakes.openai_server import (
     Reply,
     cut,
-    drip,
     flood,
     garbage,
     hang,
@@ -117,39 +114,6 @@ def test_many_texts_are_sent_in_batches_and_long_ones_cut(fake):
     ]
 
 
-def test_a_broken_character_can_be_embedded(fake):
-    """It is replaced, not fatal."""
-    assert len(embedder(fake).embed(["half \ud83d a smile"])) == 1
-
-
-def test_only_the_key_and_our_own_headers_leave_the_machine(fake, monkeypatch):
-    """As with the language model: nothing of the environment."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Tracked: yes")
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    embedder(fake).embed(["tea"])
-    embedder(fake, key=None).embed(["tea"])
-    first, second = (dict(request.headers) for request in fake.requests)
-    assert first.pop("authorization") == f"Bearer {KEY}"
-    assert set(first) == set(second)
-    assert "environment" not in f"{first} {second}"
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "http://example.org/v1",
-        "https://169.254.169.254/v1",
-        "ftp://127.0.0.1/v1",
-        "https://a:b@example.org",
-    ],
-)
-def test_an_address_that_must_not_be_used_is_refused_at_once(address):
-    """By the rules of the language model, naming our own setting."""
-    with pytest.raises(ConfigError, match=r"embeddings\.base_url"):
-        ServerEmbedder(EmbeddingSettings("e", address), POLICY, Budget(), lambda: NOW)
-
-
 # Faults. Reply and whether the same batch may succeed later, by name.
 
 FAULTS = {
@@ -227,31 +191,6 @@ def test_every_fault_is_a_model_error_that_names_the_place(fake, name):
     assert (spend.today(NOW).calls, spend.today(NOW).failures) == (1, 1)
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [hang(), replace(drip(), raw=b" " * 9999), drip(headers=True)],
-    ids=["hang", "drip", "slow headers"],
-)
-def test_a_server_that_does_not_end_is_left_in_time(fake, reply):
-    """The limit covers the whole call."""
-    fake.script_embeddings(reply)
-    began = time.monotonic()
-    with pytest.raises(ModelError, match=r"within 0\.3 seconds"):
-        embedder(fake, IMPATIENT).embed(["tea"])
-    assert time.monotonic() - began < SLACK
-
-
-def test_advice_names_the_settings_of_embeddings(fake):
-    """Not those of the language model."""
-    fake.script_embeddings(status(404, "model 'e' not found"))
-    with pytest.raises(ModelError, match=r"Check embeddings\.name"):
-        embedder(fake).embed(["tea"])
-    fake.script_embeddings(status(429, retry_after=9))
-    with pytest.raises(RateLimitedError) as caught:
-        embedder(fake).embed(["tea"])
-    assert caught.value.retry_after == 9
-
-
 def test_batches_of_two_dimensions_are_no_answer(fake):
     """The model changed between two calls."""
 
@@ -262,14 +201,6 @@ def test_batches_of_two_dimensions_are_no_answer(fake):
     policy = replace(POLICY, vectors=replace(POLICY.vectors, texts=1))
     with pytest.raises(ModelError, match="differ in length"):
         embedder(fake, policy).embed(["a", "b"])
-
-
-def test_a_reply_without_numbers_or_usage_can_be_read():
-    """The order counts then."""
-    found, tokens = read(
-        json.dumps({"data": [{"embedding": [2.0]}, {"embedding": [-3]}]}).encode(), 2, 8
-    )
-    assert ([numbers(vector) for vector in found], tokens) == ([[1.0], [-1.0]], None)
 
 
 # The budget
@@ -287,18 +218,6 @@ def test_embeddings_use_only_their_share_of_the_day(fake):
         one.embed(["more"])
     assert (len(fake.requests), spend.today(NOW).calls) == (2, 2)
     spend.take(NOW, policy.model, 1)
-
-
-def test_tokens_are_those_the_server_counts(fake):
-    """Else those estimated before the call."""
-    spend = Budget()
-    embedder(fake, spend=spend).embed(["x" * 400])
-    assert spend.today(NOW).tokens_in == 100
-    fake.script_embeddings(rows([1.0]))
-    embedder(fake, spend=spend).embed(["y" * 40])
-    spent = spend.today(NOW)
-    assert (spent.calls, spent.tokens_in) == (2, 110)
-    assert spent.tasks == {"embed": TaskSpend(1, 100)}
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"nonsense", b"{}"])
@@ -511,15 +430,6 @@ def test_a_turn_said_just_now_is_found_though_it_has_no_vector(world):
     turn = Turn("w", "later", "user", "A zeppelin over the tide.", NOW)
     here.index.add_turns([FiledTurn(turn, "2026-11-20-later", "t1")])
     assert texts(here.recall("zeppelin"))[0] == turn.text
-
-
-# row: A17
-def test_what_only_meaning_found_stays_above_the_floor(world):
-    """A unit that shares nothing with the question is no answer to it."""
-    here = world()
-    here.say(*WORDS)
-    here.fill()
-    assert WORDS[4] not in texts(here.recall("Any drinks?"))
 
 
 def test_a_persona_and_a_kind_hold_for_meaning_too(world):

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.entities import (
-    EXCLUSIVE_RELATIONS,
     LIFETIMES,
     EntityNames,
     entity_ref,
@@ -18,7 +17,6 @@ from engram.core.entities import (
     lifetime_end,
     name_key,
     names_subject,
-    relation_label,
 )
 from engram.core.language.words import words
 from engram.core.policy import ExtractionPolicy
@@ -100,22 +98,6 @@ def test_an_ambiguous_alias_means_nobody_and_a_name_beats_an_alias():
     assert find_entity("Anna", [ANNA, Entity("ANNA", "place")]) is None
 
 
-def test_names_forget_what_is_dropped_or_replaced():
-    """Also its aliases."""
-    names = EntityNames()
-    names.put("a.md", MULLER)
-    names.put("b.md", SCHMIDT)
-    names.put("a.md", ANNA)
-    assert (names.one("Änni"), names.one("Anna")) == (None, ANNA)
-    names.drop("a.md")
-    names.drop("never there")
-    assert (names.one("Anna"), names.all(), names.called("Anna Schmidt")) == (
-        None,
-        (SCHMIDT,),
-        [SCHMIDT],
-    )
-
-
 # row: B1
 @pytest.mark.parametrize(
     ("name", "hint", "kind"),
@@ -137,22 +119,6 @@ def test_a_type_is_the_hint_or_seen_in_the_name_or_concept(name, hint, kind):
     """A wrong guess would be worse than none."""
     assert entity_type_of(name, hint) == kind
     assert kind in ENTITY_TYPES
-
-
-def test_the_type_of_a_relation_is_one_word():
-    """Whatever a model calls it."""
-    assert [
-        relation_label(text)
-        for text in ("Works at", "works-at", "  SISTER ", "in-law's", "", "!!")
-    ] == [
-        "works_at",
-        "works_at",
-        "sister",
-        "in_law_s",
-        "",
-        "",
-    ]
-    assert all(relation_label(name) == name for name in EXCLUSIVE_RELATIONS)
 
 
 # row: A20

@@ -25,7 +25,6 @@ from engram.errors import (
     NotFoundError,
 )
 from engram.serve.commands import run
-from engram.serve.commands.evaluation import eval_
 from tests.fakes.answers import settings_in
 from tests.fakes.evaluations import SAID, locomo, longmemeval, realtalk
 from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
@@ -149,15 +148,6 @@ def test_what_is_in_no_known_form_is_refused(tmp_path, content, words):
     assert all(line in fault.value.fix for line in datasets.EXAMPLE)
 
 
-def test_the_example_of_the_message_is_read_and_the_help_shows_it(tmp_path):
-    path = tmp_path / "own.jsonl"
-    path.write_text("\n".join(datasets.EXAMPLE))
-    cases, problems = read(path)
-    assert [len(case.questions) for case in cases] == [1]
-    assert problems == []
-    assert all(line in eval_.help for line in datasets.EXAMPLE)
-
-
 def test_a_file_that_is_not_there_or_broken_is_named(tmp_path):
     with pytest.raises(NotFoundError):
         read(tmp_path / "nothing.json")
@@ -219,18 +209,6 @@ def test_a_paired_interval_is_certain_of_a_small_difference_that_each_question_h
     assert lone.high - lone.low > 0.1
 
 
-def test_the_baselines_rank_as_they_say(tmp_path):
-    path = tmp_path / "chat.json"
-    path.write_text(json.dumps(realtalk()))
-    ((case,), _) = read(path)
-    rankers = {name: make(case.turns) for name, make in BASELINES.items()}
-    question = "Which boat did we sell for euros?"
-    names = {name: rank(question)[0] for name, rank in rankers.items()}
-    assert set(names.values()) == {"Mira-Ole/D1:4"}
-    assert rankers["grep"]("zebra") == []
-    assert len(rankers["full context"]("zebra")) == 4
-
-
 # -- the command -----------------------------------------------------------------------
 
 
@@ -266,22 +244,6 @@ def test_the_snippet_of_the_page_prints_what_is_missing(evaluated, place, capsys
     exec(snippet, {})
     shown = capsys.readouterr().out
     assert shown == "Which city will Anna visit? lacks I moved to Porto last week.\n"
-
-
-def test_the_commands_of_the_page_exist(place, capsys):
-    (block,) = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
-    for line in block.splitlines()[:3]:
-        argv = line.removeprefix("$ engram ").partition("#")[0].split()
-        assert run(argv) == 0
-    assert "none in retrieval" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("make", [locomo, longmemeval, realtalk])
-def test_the_evidence_of_each_format_is_found(evaluated, place, make):
-    (place / "data.json").write_text(json.dumps(make()))
-    found = evaluated("data.json")
-    assert found["systems"]["recall"]["evidence complete"]["mean"] == 1
-    assert found["measured"] == len(make()[0]["qa"]) - 1 if make is locomo else 1
 
 
 def test_a_limit_takes_the_same_questions_again_and_a_seed_others(evaluated, place):
@@ -332,15 +294,6 @@ def test_a_run_goes_on_after_ctrl_c_and_asks_nothing_twice(evaluated, place, tmp
         assert found["cost"]["extract"]["tokens_in"] > 0
         assert evaluated(*argv) == found  # nothing is left to ask
         assert len(asked) == 3
-
-
-def test_a_torn_last_line_is_measured_again(evaluated, place):
-    found = evaluated("questions.jsonl")
-    path = place / "questions.eval.jsonl"
-    path.write_text(path.read_text()[:-200])
-    again = evaluated("questions.jsonl")
-    assert again["systems"]["rank_bm25"] == found["systems"]["rank_bm25"]
-    assert again["questions"] == 2
 
 
 def test_a_model_is_asked_only_where_its_cost_is_agreed_to(evaluated, place, tmp_path):

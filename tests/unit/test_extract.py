@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -57,15 +56,6 @@ def test_a_batch_whose_tries_ended_with_the_process_fails_for_good(extractor, ba
     with pytest.raises(ModelError, match="process ended") as fault:
         extractor.extract(tired, [])
     assert extractor.again(tired, fault.value, extractor.clock()) is None
-
-
-def test_the_wait_doubles_up_to_the_longest(extractor, batch, clock):
-    """Thirty seconds, a minute, two …; none after the last try."""
-    waits = []
-    while retry := extractor.again(batch, ModelError("away"), clock()):
-        batch, at = retry
-        waits.append((at - clock()) / timedelta(seconds=1))
-    assert waits == [30, 60, 120, 240, 480]
 
 
 def test_a_spent_budget_is_no_try(extractor, batch, clock):

@@ -209,13 +209,6 @@ def test_a_file_with_nothing_but_a_sentence_is_a_persons_memory():
     assert elsewhere.created is None
 
 
-def test_a_note_moved_to_the_archive_is_archived():
-    """Obeyed without a key; a status the person wrote wins over the folder."""
-    assert fact("id: x", path="archive/2026-11-20/x.md").status == "archived"
-    assert fact("status: active", path="review/x.md").status == "review"
-    assert fact("status: superseded", path="archive/x.md").status == "superseded"
-
-
 def test_embeds_and_history_are_no_part_of_the_statement():
     """They show the original words and older versions; they are not what is believed."""
     body = "Anna drinks coffee.\n\n![[2026-11-20-x#^t1]]\n\nWith oat milk. ![[pic.png]]\n\n## History\n\n- tea\n"
@@ -291,13 +284,6 @@ def test_a_taken_name_is_not_used_again():
         facts.fact_path(replace(FACT, created=None), ZONE, taken=lambda _: False)
 
 
-def test_a_name_that_a_link_cannot_hold_is_plain_text():
-    """`AC/DC` would be a folder, `C#` a heading."""
-    assert facts.link("Anna Müller") == "[[Anna Müller]]"
-    assert facts.link("AC/DC") == "AC/DC"
-    assert facts.link("C#") == "C#"
-
-
 # row: C8
 def test_optional_keys_are_written_only_when_they_say_something():
     """In the order of the format."""
@@ -348,26 +334,6 @@ def test_a_memory_may_come_from_several_turns(front, source, also):
     """The first is the one that is shown; each counts once."""
     found = fact(front)
     assert (found.source, found.also) == (source, also)
-
-
-# row: A8
-def test_several_sources_are_a_list_and_read_back():
-    """One is one line, as ever."""
-    several = replace(FACT, also=("2026-11-21-tea#^t1", "2026-11-22-tea#^t3"))
-    keys = facts.fact_keys(several, ZONE)
-    assert keys["source"] == [
-        "[[2026-11-20-coffee-plans#^t12]]",
-        "[[2026-11-21-tea#^t1]]",
-        "[[2026-11-22-tea#^t3]]",
-    ]
-    assert facts.fact_keys(FACT, ZONE)["source"] == "[[2026-11-20-coffee-plans#^t12]]"
-    raw = frontmatter.emit(keys, facts.fact_body(several.text, several.source))
-    assert raw.count(b"![[") == 1
-    again, problems = facts.fact_from(
-        frontmatter.read(raw), "facts/2026-11-20/x.md", "", ZONE
-    )
-    assert not problems
-    assert (again.source, again.also) == (several.source, several.also)
 
 
 # row: X9

@@ -4,7 +4,6 @@ made.
 
 from __future__ import annotations
 
-import frontmatter
 import pytest
 import yaml
 
@@ -81,24 +80,6 @@ def test_only_the_first_line_opens_front_matter():
     text = "Title\n---\na: b\n---\nprose\n"
     found = vault_frontmatter.read(text.encode())
     assert (found.keys, found.body, found.front, found.body_line) == ({}, text, None, 1)
-
-
-def test_the_body_starts_behind_the_closing_fence():
-    """Its lines are numbered as in the file."""
-    found = vault_frontmatter.read(NOTE.encode())
-    assert found.body == "Body.\n"
-    assert NOTE.split("\n")[found.body_line - 1] == "Body."
-    assert found.line_of("importance") == 4
-    assert found.line_of("nowhere") is None
-
-
-def test_frontmatter_reads_our_notes_with_our_handler():
-    """The handler is python-frontmatter's own kind and works in its functions."""
-    post = frontmatter.loads(
-        "---\nanswer: NO\ntime: 12:30\n---\nBody.\n",
-        handler=vault_frontmatter.FrontMatter(),
-    )
-    assert post.metadata == {"answer": "NO", "time": "12:30"}
 
 
 def test_limits_come_from_the_policy():
@@ -251,14 +232,6 @@ def test_a_nested_value_is_not_written():
         vault_frontmatter.emit({"a": {"b": 1}}, "")
     with pytest.raises(TypeError):
         vault_frontmatter.edit(b"---\na: {b: 1}\n---\n", {"a": {"b": 2}})
-
-
-def test_keys_without_a_value_are_left_out_of_a_new_note():
-    """An empty list is a value."""
-    assert (
-        vault_frontmatter.emit({"a": None, "b": [], "c d": "x"}, "")
-        == b"---\nb: []\nc d: x\n---\n"
-    )
 
 
 # row: X3

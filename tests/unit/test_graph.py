@@ -133,19 +133,6 @@ EDGES = st.lists(
 
 
 # row: C34
-def test_activation_fades_with_each_hop_and_ends_after_three():
-    """Weight · confidence · 0.7 for each hop, before refinement."""
-    chain = [tie(*ends, "time") for ends in ("ab", "bc", "cd", "de")]
-    plain = LinkPolicy(rounds=0, inhibition=0)
-    assert spread_over({"a": 1.0}, chain, plain) == pytest.approx(
-        {"b": 0.7, "c": 0.49, "d": 0.343}
-    )
-    assert spread_over(
-        {"a": 0.5}, [tie("b", "a", confidence=0.5)], plain
-    ) == pytest.approx({"b": 0.5 * 0.8 * 0.5 * 0.7})
-
-
-# row: C34
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -257,19 +244,6 @@ def test_refinement_moves_activation_and_makes_none(scores, weighted_edges):
     assert after.keys() == scores.keys()
     assert sum(after.values()) == pytest.approx(sum(scores.values()))
     assert all(value >= 0 for value in after.values())
-
-
-# row: C34
-def test_one_refinement_is_the_rows_formula():
-    """0.15 of one's own, 0.85 of what flows in."""
-    after = refine(
-        {"a": 0.6, "b": 0.2, "c": 0.1},
-        {"a": {"b": 0.6, "c": 0.2, "seed": 1.0}},
-        LinkPolicy(rounds=1),
-    )
-    assert after == pytest.approx(
-        {"a": 0.15 * 0.6, "b": 0.2 + 0.85 * 0.6 * 0.75, "c": 0.1 + 0.85 * 0.6 * 0.25}
-    )
 
 
 # row: C34

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -100,15 +100,6 @@ def test_nights_change_no_byte_of_what_another_tool_wrote(
         assert hit["text"] == text
 
 
-def test_engrams_own_notes_beside_them_go_on_as_usual(keeping, clock):
-    foreign_note = foreign(keeping.root, 3)[1]
-    own = keeping.fact("Anna saw a red car.", days=100, importance=0.2, confidence=0.9)
-    before = foreign_note.read_bytes()
-    keeping.run()
-    assert keeping.seen(own).status == "archived"
-    assert foreign_note.read_bytes() == before
-
-
 def test_of_two_equal_statements_the_foreign_one_stays(keeping):
     text, path = foreign(keeping.root, 1)
     before = path.read_bytes()
@@ -156,15 +147,6 @@ def test_a_foreign_note_may_still_be_changed_by_its_person(keeping):
 
 
 # -- when fading begins ----------------------------------------------------------------
-
-
-# row: A25
-def test_what_was_heard_live_fades_from_its_own_date(memory, clock):
-    known = memory.call("remember", {"text": "Anna saw a red car."})["id"]
-    clock.advance(days=30)
-    assert memory.call("show", {"id": known})["worth"]["confidence"] == pytest.approx(
-        0.5, abs=0.01
-    )
 
 
 # row: X28
@@ -289,24 +271,6 @@ def test_the_earliest_meeting_on_any_device_holds_in_whatever_order_lines_come(
     again = UsageLog(memory.vault, "c" * 16, UsagePolicy())
     again.refresh(clock())
     assert again.usage_of("A").met == clock() - 5 * DAY
-
-
-def test_a_meeting_is_written_once_and_survives_compaction(memory, clock):
-    usage_log = devices(memory.vault)[0]
-    usage_log.refresh(clock())
-    usage_log.record_met({f"M{n:04}": clock() - DAY for n in range(2500)})
-    assert usage_log.flush() == 3
-    usage_log.record_met({"M0000": clock(), "M0001": clock() - 2 * DAY})
-    assert usage_log.flush() == 1, "the earlier one alone"
-    for n in range(20):
-        usage_log.record({"M0000": replace(usage_log.usage_of("M0000"), access=n + 1)})
-        usage_log.flush()
-    before = [usage_log.usage_of(name) for name in ("M0000", "M0001", "M2499")]
-    assert usage_log.compact(clock()) > 0
-    assert usage_log.compact(clock()) == 0
-    again = devices(memory.vault)[0]
-    again.refresh(clock())
-    assert [again.usage_of(name) for name in ("M0000", "M0001", "M2499")] == before
 
 
 def test_a_note_that_a_wrong_clock_met_was_met_by_now_and_is_not_written_again(
@@ -503,15 +467,6 @@ def test_a_deleted_note_is_no_consent(doubles, clock):
     assert statuses(memory).count("superseded") == 22
 
 
-def test_the_command_that_decides_takes_a_hold_too(doubles):
-    memory = doubles.memory
-    memory.call("consolidate", {})
-    (case,) = memory.call("review", {})["cases"]
-    assert case["choices"] == ["apply", "leave"]
-    memory.call("decide", {"id": case["id"], "decision": "approve"})
-    assert statuses(memory).count("superseded") == 25
-
-
 def test_a_frozen_vault_carries_out_no_hold(doubles):
     """The tick stands, and is obeyed once the clock is believed again."""
     memory = doubles.memory
@@ -555,11 +510,6 @@ def test_a_hold_says_in_its_state_what_it_is_about(doubles):
     (memory.settings.vault / STATE).unlink()
     tick(memory, "Do it")
     assert statuses(memory).count("superseded") == 0
-
-
-def test_times_of_meeting_have_a_zone(memory):
-    memory.usage_tracker.usage_log.record_met({"A": datetime(2026, 1, 1, tzinfo=UTC)})
-    assert memory.usage_tracker.usage_log.first_met("A").tzinfo is not None
 
 
 # -- what a run would end of notes that engram did not write ---------------------------
@@ -624,16 +574,6 @@ def test_a_proposed_merge_can_be_undone_and_is_not_proposed_again(twins, clock):
     nights(memory, clock, 2)
     assert bytes_of(paths) == before
     assert not held(memory).exists()
-
-
-def test_a_rejected_proposal_is_not_made_again(twins, clock):
-    memory, paths, before = twins
-    memory.call("consolidate", {})
-    tick(memory, "Leave all of it as it is")
-    nights(memory, clock, 3)
-    assert bytes_of(paths) == before
-    assert not held(memory).exists()
-    assert memory.call("status", {})["held"] == {}
 
 
 def test_the_note_that_stays_is_the_one_that_the_proposal_named(twins, clock):

@@ -143,27 +143,6 @@ def test_an_interrupted_import_goes_on_as_one_run(opened, tmp_path):
     assert not found(memory, "peanuts")
 
 
-def test_memories_of_another_program_are_taken_back_and_imported_again(
-    memory, tmp_path
-):
-    path = tmp_path / "mem0.json"
-    path.write_text("whatever")
-    items = [
-        ImportedMemory("a", "Anna is allergic to peanuts."),
-        ImportedMemory("b", "Ben drinks cocoa."),
-    ]
-    result = imported(memory, path, items)
-    assert result["memories"] == {"created": 2}
-    (row,) = memory.call("runs", {})["runs"]
-    assert row["counts"] == {"memories": 2}
-    memory.call("undo", {"id": result["run"]})
-    assert not found(memory, "peanuts")
-    imported(memory, path, items)
-    assert found(memory, "peanuts")
-    active = memory.call("list", {"status": "active"})["memories"]
-    assert len(active) == 2
-
-
 def test_an_unknown_run_is_refused_and_nothing_is_stored(memory):
     memory.call("begin_import", {"file": "x", "source": "x"})
     for run, kind in (("01KBH2Q0M6", BadRequestError), ("../x", ForbiddenError)):

@@ -45,16 +45,6 @@ def test_surprise_is_the_mean_distance_of_the_nearest(
 
 
 # row: D3
-def test_words_alone_show_no_novelty():
-    """What shares no word may still be known; what shares all is."""
-    assert surprise((0.1,), POLICY, CUTS, novelty=False).gain == 0
-    assert surprise((), POLICY, CUTS, novelty=False).gain == 0
-    assert surprise((0.95,), POLICY, CUTS, novelty=False) == surprise(
-        (0.95,), POLICY, CUTS
-    )
-
-
-# row: D3
 @pytest.mark.parametrize(
     ("before", "gain", "after"), [(0.5, 0.3, 0.8), (0.9, 0.3, 1.0), (0.1, -0.3, 0.05)]
 )
@@ -88,16 +78,6 @@ def test_eight_factors_reach_seventy_six_hundredths():
     assert composite_importance(
         replace(MOST, ages=(0.0,) * 10**4), POLICY
     ) == pytest.approx(0.839, abs=1e-4)
-
-
-# row: D2
-def test_a_new_memory_is_weighed_by_what_is_known():
-    """Base, layer and trust count, and that it is fresh: .25·.5 + .12 + .15·.1 +
-    .10·.7.
-    """
-    assert composite_importance(
-        ImportanceInputs(0.5, 0.7, "episodic"), POLICY
-    ) == pytest.approx(0.125 + 0.12 + 0.015 + 0.07)
 
 
 # row: D2

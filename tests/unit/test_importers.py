@@ -231,21 +231,6 @@ def test_ids_are_stable_and_distinct(tmp_path):
 
 
 # row: X28
-def test_json_lines_are_not_held_whole(tmp_path):
-    """Memory stays far below the size of the file."""
-    path = tmp_path / "talk.jsonl"
-    with path.open("w") as file:
-        for n in range(4000):
-            file.write(json.dumps({"text": f"{n} " + "x" * 5000}) + "\n")
-    tracemalloc.start()
-    count = sum(isinstance(found, Turn) for found in read_export(path, BERLIN))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert count == 4000
-    assert peak < 1_000_000 < path.stat().st_size / 10
-
-
-# row: X28
 @pytest.mark.parametrize("form", ["file", "zip", "folder", "single"])
 def test_chatgpt_follows_the_branch_that_was_kept(tmp_path, form):
     """Only what the person and the model said to each other, from the root to the
@@ -654,12 +639,6 @@ def test_turns_may_stand_as_whole_json(tmp_path, indent):
     assert problem.code == "not-an-object"
     (tmp_path / "turns.json").write_text(json.dumps(rows[0], indent=indent))
     assert read(tmp_path / "turns.json") == by_line[:1]
-
-
-def test_a_file_that_is_no_text_is_refused_in_a_sentence(tmp_path):
-    (tmp_path / "photo").write_bytes(bytes(range(256)))
-    with pytest.raises(BadRequestError, match="it holds bytes that are no text"):
-        read(tmp_path / "photo")
 
 
 @pytest.mark.parametrize("kind", ["auto", *KINDS])

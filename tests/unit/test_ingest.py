@@ -229,19 +229,6 @@ def test_taking_up_after_a_restart_counts_as_a_try(waiting, opened):
         assert batch.attempts == tries
 
 
-def test_a_disk_that_refuses_to_count_does_not_hold_the_batch_back(
-    waiting, opened, refusing
-):
-    """Otherwise the turns would be in nobody's hands."""
-    observe(waiting, turn(1, "My name is Mira."))
-    later = held_back(opened())
-    refusing(on=True)
-    (batch,) = later.pipeline.due(later.clock())
-    refusing(on=False)
-    later.pipeline.file(batch, later.pipeline.distil(batch))
-    assert later.queue.counts()["distilling_turns"] == 0
-
-
 def test_flush_of_one_conversation_leaves_the_others(waiting):
     """Nobody else's turns are hurried."""
     observe(waiting, turn(1), turn(2, session="other"))
@@ -299,21 +286,6 @@ def test_an_id_and_a_session_come_back_as_they_were(memory, name):
     one = turn(1) | {"id": name, "session": name, "speaker": name}
     observe(memory, one)
     assert observe(memory, one)["duplicates"] == 1
-
-
-def test_a_turn_is_given_what_it_lacks(settings, clock):
-    """An id, the main session, the user's role, the time of the clock in the vault's
-    zone.
-    """
-    said = turn_from({"text": "Hello."}, clock(), settings, "fresh")
-    assert (said.id, said.session, said.role, said.origin) == (
-        "fresh",
-        "main",
-        "user",
-        "chat",
-    )
-    assert said.occurred_at == clock()
-    assert said.occurred_at.tzinfo == settings.zone
 
 
 @pytest.mark.parametrize(
@@ -479,34 +451,6 @@ def test_a_session_file_deleted_while_its_batch_is_parked_stays_deleted(waiting,
     assert not any(waiting.queue.counts().values())
 
 
-def test_only_a_flush_revives_what_is_parked_or_dead_and_waits_for_it(waiting):
-    """Hurrying what waits leaves it alone."""
-    parked(waiting, turn(1, "My name is Mira."))
-    assert waiting.queue.hurry() == set()
-    assert waiting.pipeline.due(waiting.clock()) == []
-    waiting.queue.revive()
-    wanted = waiting.queue.hurry()
-    assert len(wanted) == 1
-    assert not waiting.queue.wait(wanted, 0.01)
-    work(waiting)
-    assert waiting.queue.wait(wanted, 0.01)
-
-
-def test_dead_letters_take_no_room_among_the_unfiled_turns(opened, settings):
-    """They stand in the vault."""
-    policy = replace(
-        settings.policy, journal=replace(settings.policy.journal, queue_turns=2)
-    )
-    memory = held_back(opened(policy=policy))
-    for number in range(4):
-        observe(memory, turn(number, f"Wave number {number}."))
-        memory.queue.hurry()
-        for batch in memory.pipeline.due(memory.clock()):
-            memory.pipeline.file(batch, ModelError("no key", retryable=False))
-    assert memory.queue.counts()["dead_turns"] == 4
-    assert observe(memory, turn(0, "Wave number 0."))["duplicates"] == 1
-
-
 def test_more_turns_than_can_ever_wait_are_refused_for_good(opened, settings):
     """Not with a time to come back, for it would never come."""
     policy = replace(
@@ -547,16 +491,6 @@ def test_places_that_are_no_longer_kept_in_mind_are_found_again(opened, settings
     memory.queue.hurry()
     work(memory)
     assert [path.read_text().count("> Wave") for path in sessions(memory)] == [3] * 5
-
-
-def test_nothing_is_kept_in_mind_of_turns_that_are_in_the_vault(waiting):
-    """Neither their ids nor their places, however they came."""
-    observe(waiting, turn(1), turn(2, session="other"))
-    waiting.call("remember", {"text": "Anna drinks tea."})
-    waiting.queue.hurry()
-    work(waiting)
-    assert not waiting.intake._pending
-    assert not waiting.intake._pending_counts
 
 
 def damage(memory):
@@ -722,11 +656,3 @@ def test_what_is_said_again_in_earnest_is_another_turn(waiting, clock, more, sec
     observe(waiting, {"text": "yes", "session": "chat"})
     clock.advance(seconds=seconds)
     assert observe(waiting, {"text": "yes", "session": "chat", **more})["stored"] == 1
-
-
-# row: A8
-def test_a_word_that_was_answered_and_comes_again_is_another_turn(waiting, clock):
-    observe(waiting, *unnamed("yes"))
-    observe(waiting, *unnamed("Shall I book it?", role="assistant"))
-    clock.advance(seconds=5)
-    assert observe(waiting, *unnamed("yes"))["stored"] == 1

@@ -77,16 +77,6 @@ def disk(monkeypatch):
     return faulty
 
 
-# row: X1
-def test_what_was_stored_is_there_after_a_restart(opened):
-    """Turns come back whole, in order, under their numbers."""
-    journal, queue = opened()
-    assert (queue.turns, queue.problems) == ((), ())
-    seqs = journal.append([turn(1), turn(2)])
-    _, queue = opened()
-    assert queue.turns == ((seqs[0], turn(1)), (seqs[1], turn(2)))
-
-
 @given(
     text=st.text(),
     speaker=st.text(),
@@ -117,15 +107,6 @@ def test_any_turn_comes_back_as_it_was(
     assert ([filed for _, filed in queue.turns], queue.problems) == ([said], ())
 
 
-def test_batches_settle_in_any_order(opened):
-    """Only what is not settled comes back."""
-    journal, _ = opened()
-    one, two, three = journal.append([turn(1), turn(2), turn(3)])
-    journal.settle([three, one], "2 facts")
-    journal, queue = opened()
-    assert queue.turns == ((two, turn(2)),) == journal.unfiled().turns
-
-
 def test_parked_batches_and_dead_letters_are_kept(opened):
     """With their tries and reasons; a parked turn is one of the turns, a dead one is
     not.
@@ -144,17 +125,6 @@ def test_parked_batches_and_dead_letters_are_kept(opened):
         assert [seq for seq, _ in queue.turns] == [one, two, four]
     journal.park([three], 0, WHEN, "tried again by hand")
     assert opened()[1].dead == ()
-
-
-def test_the_same_id_twice_is_one_turn(opened):
-    """The later line counts, and settling it settles the earlier."""
-    journal, _ = opened()
-    journal.append([turn(1, "refused, but written")])
-    (later,) = journal.append([turn(1, "tea")])
-    journal, queue = opened()
-    assert queue.turns == ((later, turn(1, "tea")),)
-    journal.settle([later])
-    assert opened()[1].turns == ()
 
 
 def test_a_settled_segment_is_removed_and_numbers_go_on(opened, tmp_path):

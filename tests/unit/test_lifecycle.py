@@ -8,21 +8,16 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from engram.core import decay
 from engram.core.categories import CATEGORIES
 from engram.core.decay import layer_of
 from engram.core.lifecycle import (
-    Forecast,
     archive_reason,
-    demoted_layer,
     departure,
     expiry_reason,
-    forecast,
     hidden_reason,
     hidden_reason_as_of,
     layer_promotion,
     nudge,
-    promoted_layer,
     prune_reason,
     revival_reason,
     stage,
@@ -56,17 +51,6 @@ def limits(**numbers):
     return replace(POLICY, lifecycle=LifecyclePolicy(**numbers))
 
 
-# row: A30
-# row: C23
-@pytest.mark.parametrize(
-    "status", [status for status in STATUSES if status != "active"]
-)
-def test_only_active_facts_are_recalled(status):
-    """The status is the reason; a pin does not change that."""
-    assert hidden_reason(FACT, NOW) is None
-    assert hidden_reason(replace(FACT, status=status, pinned=True), NOW) == status
-
-
 # row: B16
 def test_a_pin_goes_before_an_expiry():
     """Expired is the moment itself; a pinned fact does not expire."""
@@ -74,15 +58,6 @@ def test_a_pin_goes_before_an_expiry():
     assert hidden_reason(ending, NOW - timedelta(seconds=1)) is None
     assert hidden_reason(ending, NOW) == "expired"
     assert hidden_reason(replace(ending, pinned=True), NOW) is None
-
-
-def test_what_no_longer_holds_is_not_recalled():
-    """Not even pinned: a pin keeps a memory, it does not make it true."""
-    assert (
-        hidden_reason(replace(FACT, valid_until=NOW, pinned=True), NOW)
-        == "no longer valid"
-    )
-    assert hidden_reason(replace(FACT, valid_until=NOW + DAY), NOW) is None
 
 
 # row: X5
@@ -600,27 +575,6 @@ def test_age_is_time_gone_by_and_not_what_the_clock_on_the_wall_shows():
     )
 
 
-# row: D7
-def test_a_person_moves_a_memory_one_layer_up_or_down():
-    """None where there is none; working is nothing that anybody would demote to."""
-    layers = ("working", "episodic", "semantic", "procedural", "codebase")
-    facts = [replace(FACT, layer=layer) for layer in layers]
-    assert [promoted_layer(fact) for fact in facts] == [
-        "",
-        "semantic",
-        None,
-        None,
-        None,
-    ]
-    assert [demoted_layer(fact) for fact in facts] == [
-        None,
-        None,
-        "episodic",
-        "episodic",
-        "episodic",
-    ]
-
-
 # row: C29
 def test_the_value_of_a_memory_is_what_its_heat_is_made_of_weighted_otherwise():
     """All of it 1; a correction and a person's word add, a dispute takes; kept within
@@ -699,83 +653,6 @@ def test_what_is_cold_has_no_whole_vector(retention, bits):
 
 
 # -- time ------------------------------------------------------------------------------
-
-
-def fading(days):
-    """Vitals that fall evenly and are all gone after so many days from now."""
-
-    def at(moment):
-        left = max(0.0, 1 - (moment - NOW) / DAY / days)
-        return Vitals(
-            confidence=left,
-            salience=left,
-            retention=left,
-            decay=1 - left,
-            heat=left / 2,
-        )
-
-    return at
-
-
-# row: X10
-def test_a_forecast_names_the_first_day_and_the_reason():
-    """First it is doubted, then put away; a longer look shows more."""
-    stale = Forecast(NOW + 65 * DAY, "stale", "decay 0.65 or more")
-    away = Forecast(
-        NOW + 86 * DAY, "archive", "a moment, old, unimportant, unused, faded"
-    )
-    fact = replace(OLD, created=NOW)
-    assert forecast(fact, UNUSED, fading(100), NOW, 64, POLICY) == ()
-    assert forecast(fact, UNUSED, fading(100), NOW, 65, POLICY) == (stale,)
-    assert forecast(
-        replace(fact, created=NOW - 30 * DAY), UNUSED, fading(100), NOW, 365, POLICY
-    ) == (stale, away)
-    older = Forecast(
-        NOW + 91 * DAY, "archive", "a moment, old, unimportant, unused, faded"
-    )
-    assert forecast(fact, UNUSED, fading(100), NOW, 365, POLICY) == (stale, older)
-
-
-# row: X10
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        (
-            {"confidence": 0.4},
-            [
-                (37, "stale", "decay 0.65 or more"),
-                (89, "archive", "a moment, salience below 0.01"),
-            ],
-        ),
-        (
-            {"confidence": 0.9, "importance": 0.2},
-            [
-                (37, "stale", "decay 0.65 or more"),
-                (91, "archive", "a moment, old, unimportant, unused, faded"),
-            ],
-        ),
-        ({"confidence": 0.9}, [(37, "stale", "decay 0.65 or more")]),
-        (
-            {"confidence": 0.4, "text": "Anna moved to Porto."},
-            [(37, "stale", "decay 0.65 or more")],
-        ),
-        ({"confidence": 0.9, "kind": "note"}, [(46, "stale", "decay 0.65 or more")]),
-    ],
-)
-def test_an_episode_nobody_asks_for_has_a_year_like_this(changes, expected):
-    """Under the law of fading as it is: tired in its second month; only a moment that
-    is unsure or unimportant goes.
-    """
-    fact = replace(FACT, **{"kind": "episode", "created": NOW} | changes)
-    coming = forecast(
-        fact,
-        UNUSED,
-        lambda at: decay.vitals(fact, UNUSED, at, 1.0, POLICY),
-        NOW,
-        365,
-        POLICY,
-    )
-    assert [((one.at - NOW) / DAY, one.what, one.why) for one in coming] == expected
 
 
 def readings(*pairs):

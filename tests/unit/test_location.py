@@ -5,19 +5,16 @@ is its own.
 from __future__ import annotations
 
 import errno
-import fcntl
-import json
 import os
 import shutil
 import stat
-from pathlib import Path
 
 import pytest
 
 from engram.errors import LockedError, NotFoundError
 from engram.memory import VaultMemory
 from engram.serve import socket_client
-from engram.vault import location, locks, syscalls
+from engram.vault import location, syscalls
 from tests.fakes.machine import ID, TOLD, Machine
 
 
@@ -81,42 +78,6 @@ def test_a_copy_is_named_and_the_original_is_not(machine):
     assert machine.do("status")["place"] == ""
 
 
-def test_each_of_two_copies_has_its_own_state(machine):
-    machine.do("stats")
-    one, other = machine.copy("one"), machine.copy("other")
-    machine.tell(one)
-    leaves = [machine.leaf(vault) for vault in (machine.vault, one, other)]
-    assert len(set(leaves)) == 3
-    assert leaves[0] == ID
-    assert [machine.waiting(vault) for vault in (machine.vault, one, other)] == [
-        0,
-        1,
-        0,
-    ]
-
-
-def test_a_copy_whose_usage_log_came_along_writes_one_of_its_own(machine):
-    """Each device writes its own file only, so two copies that are brought together
-    again add up.
-    """
-    machine.do("remember", text="Anna prefers oat milk.")
-    machine.do("recall", query="Anna")
-    copy = machine.copy()
-    machine.do("recall", copy, query="Anna")
-    assert len(list(machine.vault.glob("state/usage/*.jsonl"))) == 1
-    assert len(list(copy.glob("state/usage/*.jsonl"))) == 2
-
-
-def test_tombstones_that_came_along_with_the_copy_hold_in_it(machine):
-    known = machine.do("remember", text="Anna prefers oat milk.")
-    machine.do("forget", id=known["id"], reason=None)
-    copy = machine.copy()
-    assert stones(copy) == stones(machine.vault) != ""
-    memory = machine.open(copy)
-    assert memory.index.tombstones.keys
-    memory.close()
-
-
 def test_a_moved_vault_keeps_its_journal_its_name_in_the_usage_log_and_what_can_be_undone(
     machine,
 ):
@@ -158,29 +119,6 @@ def test_a_vault_moved_to_another_disk_keeps_its_state_and_loses_no_note(machine
     machine.do("flush", moved)
     assert "barn" in told(moved)
     assert stones(moved) == ""
-
-
-def test_a_path_that_holds_another_vault_now_is_no_claim(machine):
-    machine.tell()
-    moved = machine.copy("disk")
-    (machine.vault / "engram.toml").write_text('id = "another"\n')
-    assert machine.leaf(moved) == ID
-    assert machine.waiting(moved) == 1
-
-
-@pytest.mark.parametrize("way", ["symlink", "twice", "dots"])
-def test_another_path_to_the_same_folder_is_the_same_place(machine, way):
-    machine.do("stats")
-    path = machine.root / "link"
-    if way == "symlink":
-        path.symlink_to(machine.vault)
-    path = {
-        "symlink": path,
-        "twice": Path(f"{machine.root}//vault/"),
-        "dots": machine.vault / ".." / "vault",
-    }[way]
-    assert machine.leaf(path) == ID
-    assert machine.do("status", path)["place"] == ""
 
 
 def test_a_disk_that_comes_back_finds_a_state_of_its_own_and_no_turn_is_lost(machine):
@@ -255,25 +193,6 @@ def test_a_copy_never_opened_that_is_put_in_the_originals_place_takes_the_turns_
     )
 
 
-def test_a_copy_on_another_machine_begins_afresh(machine, tmp_path):
-    machine.tell()
-    copy = machine.copy()
-    machine.env["ENGRAM_HOME"] = str(tmp_path / "another-home")
-    assert machine.leaf(copy) == ID
-    assert machine.waiting(copy) == 0
-    assert machine.do("status", copy)["place"] == ""
-
-
-def test_a_state_of_before_places_were_recorded_is_taken_over_with_its_journal(machine):
-    machine.tell()
-    (machine.settings().state / location.RECORD).unlink()
-    assert machine.waiting() == 1
-    machine.do("flush")
-    assert "barn" in told(machine.vault)
-    row = json.loads((machine.settings().state / location.RECORD).read_text())
-    assert row["path"] == str(machine.vault)
-
-
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"\xff", b'{"path": 1}'])
 def test_a_damaged_record_loses_nothing(machine, damage):
     machine.tell()
@@ -343,17 +262,6 @@ def test_a_file_system_that_cannot_lock_folders_is_a_fault_that_is_told(
     memory.close()
 
 
-def test_a_lock_that_is_refused_leaves_no_descriptor_open(machine):
-    holder = os.open(machine.vault, os.O_RDONLY)
-    fcntl.flock(holder, fcntl.LOCK_EX)
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    for _ in range(3):
-        with pytest.raises(LockedError):
-            locks.lock(machine.root / "lock", machine.vault)
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
-    os.close(holder)
-
-
 def test_a_folder_put_in_the_vaults_place_while_it_is_open_is_not_written(machine):
     """Neither notes of ours nor tombstones for what it lacks."""
     memory = machine.open()
@@ -390,11 +298,3 @@ def test_a_socket_path_of_a_copy_with_a_long_home_can_be_used(machine, tmp_path)
     with sockets.listen_unix(path):
         assert len(os.fsencode(path)) > socket_client.LONGEST_ADDRESS
         assert socket_client.answers(str(path))
-
-
-def test_asking_for_a_place_writes_nothing(machine):
-    machine.do("stats")
-    copy = machine.copy()
-    before = sorted(machine.root.rglob("*"))
-    machine.settings(copy)
-    assert sorted(machine.root.rglob("*")) == before

@@ -13,27 +13,6 @@ from tests.unit.test_passes_entities import entity
 FADING = {"importance": 0.2, "confidence": 0.9}
 
 
-# row: X6
-# row: X10
-def test_a_run_is_tried_made_listed_and_taken_back(keeping):
-    """Byte for byte, except for what tells of it."""
-    old = keeping.fact("Anna saw a red car.", days=100, **FADING)
-    before = keeping.tree()
-    call = keeping.memory.call
-    tried = call("consolidate", {"dry_run": True})
-    assert keeping.tree() == before
-    done = call("consolidate", {})
-    assert done["counts"] == tried["counts"]
-    assert keeping.seen(old).status == "archived"
-    (run,) = call("runs", {})["runs"]
-    assert (run["id"], run["can_be_undone"]) == (done["run"], True)
-    assert call("undo", {"id": done["run"][:12], "dry_run": True})["counts"]["undo"]
-    assert keeping.seen(old).status == "archived"
-    call("undo", {"id": done["run"]})
-    assert keeping.tree() == before
-    assert [run["cadence"] for run in call("runs", {})["runs"]] == ["undo", "nightly"]
-
-
 def test_a_cadence_a_pass_or_a_run_that_is_not_there_is_refused_in_words(keeping):
     call = keeping.memory.call
     with pytest.raises(BadRequestError, match="talk, nightly, weekly"):
@@ -65,23 +44,6 @@ def test_the_forecast_says_what_the_nights_to_come_will_do(keeping, clock):
     clock.advance(days=1)
     keeping.memory.call("consolidate", {})
     assert keeping.seen(name).status == "archived"
-
-
-# row: D9
-def test_what_is_due_is_done_and_not_done_again(keeping, clock):
-    """A night that was slept through is made up for by one run."""
-    maintenance_loop = keeping.memory.maintenance_loop
-    assert [report.name for report in maintenance_loop.tend()] == [
-        "nightly",
-        "weekly",
-    ]
-    assert maintenance_loop.tend() == []
-    clock.advance(days=3)
-    assert [report.name for report in maintenance_loop.tend()] == [
-        "nightly",
-        "weekly",
-    ]
-    assert maintenance_loop.tend() == []
 
 
 def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
@@ -134,20 +96,6 @@ def test_a_person_promotes_and_demotes(keeping):
     assert keeping.seen(name).layer == "episodic"
     with pytest.raises(BadRequestError, match="up or down"):
         update("update", {"id": name, "layer": "sideways"})
-
-
-# row: D8
-# row: B16
-def test_a_pin_that_goes_takes_nothing_of_the_time_before_with_it(keeping, clock):
-    """A memory that was pinned for a year does not fade by a year on the day after."""
-    name = keeping.fact("Anna saw a red car.", confidence=0.5)
-    keeping.memory.call("update", {"id": name, "pinned": True})
-    clock.advance(days=365)
-    keeping.memory.call("update", {"id": name, "pinned": False})
-    worth = keeping.memory.call("show", {"id": name})["worth"]
-    assert worth["salience"] == 1.0
-    clock.advance(days=1)
-    assert 0.9 < keeping.memory.call("show", {"id": name})["worth"]["salience"] < 1.0
 
 
 # row: B13

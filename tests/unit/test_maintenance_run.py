@@ -17,14 +17,9 @@ from engram.core.records import Create, Edge
 from engram.errors import BadRequestError, StorageError
 from engram.maintenance.passes import lifecycle
 from engram.maintenance.schedule import (
-    CADENCES,
-    NIGHTLY,
     PASSES,
-    TALK,
-    WEEKLY,
     Schedule,
     due,
-    following,
 )
 from engram.vault import facts, syscalls
 from engram.vault.edges import EdgeRow
@@ -49,62 +44,6 @@ def deeds(report):
 
 
 # -- a run -----------------------------------------------------------------------------
-
-
-# row: B13
-# row: D9
-def test_the_passes_stand_in_the_order_of_the_dream_cycle():
-    """The curve of forgetting first, the old logs last; what expired goes after the
-    descriptions were written.
-    """
-    names = [one.__name__ for one in NIGHTLY]
-    assert names[:3] == ["promote", "archive", "revive"]
-    assert names[3:14] == [
-        "tier",
-        "precision",
-        "redate",
-        "end_states",
-        "merge",
-        "compare",
-        "contradict",
-        "cluster",
-        "fold",
-        "principles",
-        "integrate",
-    ]
-    assert names[14:22] == [
-        "unite",
-        "retire",
-        "subjects",
-        "describe",
-        "relate",
-        "expire",
-        "cards",
-        "bridges",
-    ]
-    assert names[22:29] == [
-        "probe",
-        "drift",
-        "storylines",
-        "spine",
-        "profile",
-        "identity",
-        "cleanup",
-    ]
-    assert names[29:] == ["topics", "logs"]
-    assert [one.__name__ for one in TALK] == [
-        "ticked",
-        "promises",
-        "rolling",
-        "episodes",
-        "summary",
-    ]
-    assert [one.__name__ for one in WEEKLY] == [
-        "macros",
-        "cleanup",
-        "guidelines",
-        "edges",
-    ]
 
 
 # row: C18
@@ -145,33 +84,6 @@ def test_a_night_puts_away_what_has_faded_and_says_why(keeping):
         "hits"
     ]
     assert [hit["key"] for hit in hits] == [new]
-
-
-# row: X22
-def test_a_second_run_at_the_same_instant_changes_no_byte(keeping):
-    keeping.used(keeping.fact("Anna plays the violin.", importance=0.8), access=6)
-    keeping.fact("Anna saw a red car.", days=100, **FADING)
-    assert keeping.run().actions
-    before = keeping.everything()
-    assert keeping.run().actions == ()
-    assert keeping.everything() == before
-
-
-# row: X10
-def test_a_dry_run_says_what_a_run_does_and_changes_no_byte(keeping):
-    keeping.fact("Anna saw a red car.", days=100, **FADING)
-    keeping.fact("Anna plays the piano.", days=40)
-    before = keeping.everything()
-    told = keeping.run(dry_run=True)
-    assert keeping.everything() == before
-    done = keeping.run()
-    assert (told.actions, told.deferred, told.left_alone) == (
-        done.actions,
-        done.deferred,
-        done.left_alone,
-    )
-    assert told.dry_run
-    assert told.as_json()["counts"] == done.as_json()["counts"]
 
 
 def test_one_pass_that_fails_stops_no_other(keeping, monkeypatch):
@@ -236,16 +148,6 @@ def test_what_goes_wrong_beside_the_notes_is_told_and_holds_nothing_up(
     (keeping.root / "state" / "runs.jsonl").mkdir()
     report = keeping.run()
     assert set(report.failures) == {"usage", "logs", "state/runs.jsonl", "git"}
-    assert keeping.seen(name).status == "archived"
-
-
-# row: C34
-def test_a_state_file_that_cannot_be_read_holds_no_note_up(keeping):
-    keeping.fact("Anna bought a piano.")
-    name = keeping.fact("Anna saw a red car.", days=100, **FADING)
-    (keeping.root / "state" / "topics.json").symlink_to("/nowhere")
-    report = keeping.run()
-    assert list(report.failures) == ["topics"]
     assert keeping.seen(name).status == "archived"
 
 
@@ -425,26 +327,6 @@ def test_what_a_person_asks_for_by_a_date_is_done(keeping):
         "archived",
         "expired",
     )
-
-
-# row: X23
-def test_a_note_somebody_is_at_is_put_off(opened, settings, clock):
-    """As long as `files.quiet_seconds` after the last write; then it has its turn."""
-    keeping = Keeping(
-        opened(
-            policy=replace(
-                settings.policy, files=replace(settings.policy.files, quiet_seconds=60)
-            )
-        )
-    )
-    name = keeping.fact("Anna saw a red car.", days=100, **FADING)
-    path = keeping.root / keeping.seen(name).path
-    os.utime(path, (clock().timestamp() - 59,) * 2)
-    keeping.memory.files.rescan(None)
-    assert keeping.run().deferred == {keeping.seen(name).path: "it was edited just now"}
-    clock.advance(seconds=1)
-    keeping.run()
-    assert keeping.seen(name).status == "archived"
 
 
 # row: X23
@@ -647,14 +529,6 @@ def test_the_forecast_of_what_a_person_wrote_is_what_runs_do(keeping, clock):
     assert keeping.seen(edited).status == "active"
 
 
-# row: X10
-# row: X23
-def test_the_forecast_knows_what_is_a_persons(keeping):
-    name = keeping.fact("Anna saw a red car.", days=70, **FADING)
-    keeping.memory.call("confirm", {"id": name})
-    assert keeping.order.forecast(3000) == []
-
-
 # -- when ------------------------------------------------------------------------------
 
 
@@ -699,26 +573,6 @@ def test_a_night_is_due_once_after_three_local_time(last, now, is_due):
 def test_a_week_is_due_on_sunday_at_two(last, now, is_due):
     """On the Sunday in spring that has no such hour, when it is over."""
     assert bool(due(at(last), at(now), "weekly", BERLIN, 0, POLICY)) is is_due
-
-
-def test_only_the_passes_about_conversations_run_before_the_night():
-    last, now = at("2026-11-20T03:00"), at("2026-11-20T12:00")
-    reasons = {one: due(last, now, one, BERLIN, 999, POLICY) for one in CADENCES}
-    assert {one for one, why in reasons.items() if why} == {"talk"}
-
-
-def test_the_next_turn_is_told_in_advance():
-    """From an instant on, and across a clock change."""
-    assert following(at("2026-03-28T03:00"), "nightly", BERLIN, POLICY) == at(
-        "2026-03-29T03:00"
-    )
-    assert following(at("2026-03-28T02:59"), "nightly", BERLIN, POLICY) == at(
-        "2026-03-28T03:00"
-    )
-    assert following(at("2026-11-20T12:00"), "weekly", BERLIN, POLICY) == at(
-        "2026-11-22T02:00"
-    )
-    assert following(at("2026-11-20T12:00"), "talk", BERLIN, POLICY) is None
 
 
 def test_what_is_due_is_known_after_a_restart(tmp_path):

@@ -126,67 +126,6 @@ def test_an_id_is_known_across_restarts_and_without_any_derived_store(memory, op
     assert observe(opened(), turn(1, "I love dark chocolate."))["duplicates"] == 1
 
 
-# row: X20
-def test_turns_in_the_journal_survive_a_restart_and_are_distilled(memory, opened):
-    """What was acknowledged is found, and becomes a fact, after the process ended
-    without a word.
-    """
-    held_back(memory)
-    observe(memory, turn(1, "My name is Mira."))
-    before = recalled(memory, "Mira")["hits"][0]
-    later = held_back(opened())
-    assert recalled(later, "Mira")["hits"][0] == before
-    work(later)
-    assert len(notes(later)) == 1
-    assert later.queue.counts() == {
-        "waiting_turns": 0,
-        "distilling_turns": 0,
-        "parked_turns": 0,
-        "dead_turns": 0,
-    }
-
-
-# row: C2
-def test_two_turns_and_silence_are_distilled_when_the_oldest_has_waited_long_enough(
-    memory, clock
-):
-    """The timer looks at the oldest waiting turn, not at the next one to come."""
-    held_back(memory)
-    observe(
-        memory, turn(1, "The garden needs rain."), turn(2, "It does.", role="assistant")
-    )
-    assert memory.pipeline.due(clock()) == []
-    assert (memory.pipeline.next_due() - clock()).total_seconds() == 15 * 60
-    clock.advance(minutes=15)
-    (batch,) = memory.pipeline.due(clock())
-    assert (batch.why, len(batch.turns)) == ("15 minutes", 2)
-
-
-# row: C2
-def test_a_high_signal_is_distilled_now_and_five_turns_are_a_batch(memory, clock):
-    """Each batch is handed out once."""
-    held_back(memory)
-    observe(memory, turn(1, "Please always answer in metric units."))
-    assert [batch.why for batch in memory.pipeline.due(clock())] == ["high signal"]
-    observe(memory, *(turn(n, f"The tide was {n} metres.") for n in range(2, 7)))
-    assert [batch.why for batch in memory.pipeline.due(clock())] == ["5 turns"]
-    assert memory.pipeline.due(clock()) == []
-
-
-# row: E10
-def test_half_an_hour_of_silence_opens_a_new_session_file(memory):
-    """The same conversation continues in a file of its own."""
-    for number, clock_time in enumerate(("09:00:00", "09:30:00", "10:00:01")):
-        observe(
-            memory, turn(number, "Hello again.", occurred_at=f"2026-11-20T{clock_time}")
-        )
-    stems = {path.stem for path in notes(memory, "sessions")}
-    assert stems == {
-        "2026-11-20-coffee-plans_a1b2c3",
-        "2026-11-20-coffee-plans_a1b2c3-2",
-    }
-
-
 # row: X11
 def test_a_secret_reaches_neither_the_disk_nor_the_answer(memory, tmp_path):
     """Redaction stands before the journal."""
@@ -255,36 +194,6 @@ def test_show_and_why_say_the_computed_stage_and_the_rule_that_gave_it(memory):
     assert "stage   stale: disputed" in shown
     memory.call("correct", {"id": kept, "text": "Anna drinks her coffee black"})
     assert "stage" not in memory.call("why", {"id": kept})
-
-
-# row: C5
-def test_a_statement_that_is_known_confirms_and_writes_no_file(memory):
-    """Punctuation and case do not make a second memory."""
-    first = memory.call("remember", {"text": "Anna drinks oat milk."})
-    again = memory.call("remember", {"text": "anna drinks  OAT milk"})
-    assert (again["id"], again["verdict"]) == (first["id"], "confirmed")
-    assert len(notes(memory)) == 1
-    decisions = [
-        row["action"] for row in memory.call("why", {"id": first["id"]})["decisions"]
-    ]
-    assert decisions == ["store", "confirm"]
-
-
-# row: C5
-def test_the_hash_list_holds_the_active_facts_and_is_seeded_from_the_vault(
-    memory, opened
-):
-    """A vault that comes without the list gets it at the first start."""
-    memory.call("remember", {"text": "Anna drinks oat milk."})
-    listed = memory.settings.vault / "state" / "fact-hashes.txt"
-    before = sorted(listed.read_text().splitlines()[1:])
-    listed.unlink()
-    later = opened()
-    assert (
-        sorted(listed.read_text().splitlines()[1:])
-        == before
-        == sorted(later.index.catalog.active_hashes().values())
-    )
 
 
 # row: C5
@@ -383,20 +292,6 @@ def test_what_was_said_anew_is_not_restored_beside_it(memory, gone):
     ] == [new["id"]]
 
 
-# row: D8
-def test_a_pin_is_one_line_in_the_note(memory):
-    """Pinning and unpinning leaves the note as it was."""
-    kept = memory.call("remember", {"text": "Anna drinks oat milk."})
-    note = memory.settings.vault / kept["path"]
-    before = note.read_text()
-    memory.call("update", {"id": kept["id"], "pinned": True})
-    assert set(note.read_text().splitlines()) - set(before.splitlines()) == {
-        "pinned: true"
-    }
-    memory.call("update", {"id": kept["id"], "pinned": False})
-    assert note.read_text() == before
-
-
 # row: X3
 # row: X19
 def test_recall_says_what_the_file_says_now(memory):
@@ -472,31 +367,6 @@ def test_a_note_that_a_person_deletes_is_a_tombstone(memory, clock):
     assert len(notes(memory)) == 1
 
 
-# row: X20
-def test_wiping_every_derived_store_changes_no_answer(memory, opened):
-    """Recall after a rebuild is the same, with the waiting turns included."""
-    observe(
-        memory,
-        turn(1, "I work as a marine biologist."),
-        turn(2, "My sister Anna lives in Porto."),
-    )
-    held_back(memory)
-    observe(memory, turn(3, "The tide was three metres high in Porto."))
-    questions = ("marine biologist", "Porto", "Who is Anna?")
-    for question in questions:
-        recalled(memory, question)
-    memory.usage_tracker.flush()  # the first use moves a memory up
-    before = [recalled(memory, question)["hits"] for question in questions]
-    memory.close()
-    memory.close = lambda: None
-    for path in sorted(memory.settings.cache.rglob("*")):
-        path.unlink()
-    later = held_back(opened())
-    assert [recalled(later, question)["hits"] for question in questions] == before
-    later.call("reindex", {})
-    assert [recalled(later, question)["hits"] for question in questions] == before
-
-
 # row: X5
 def test_as_of_answers_from_what_was_known_then(memory, clock):
     """A memory made later is not yet known."""
@@ -512,25 +382,6 @@ def test_as_of_answers_from_what_was_known_then(memory, clock):
     assert texts == ["Anna drinks tea."]
 
 
-# row: X4
-def test_the_parts_of_a_score_sum_to_it(memory):
-    """Explain shows each part with its meaning."""
-    memory.call("remember", {"text": "Anna drinks oat milk."})
-    (hit, *_) = recalled(memory, "Anna milk", explain=True)["hits"]
-    assert sum(hit["parts"].values()) == pytest.approx(hit["rank"], abs=1e-3)
-    assert hit["score"] == 1
-    assert set(hit["parts"]) == set(hit["meaning"])
-
-
-def test_an_empty_answer_says_why(memory):
-    """No memories, no match, and filtered are different words."""
-    assert recalled(memory, "anything")["note"] == "there are no memories yet"
-    kept = memory.call("remember", {"text": "Anna drinks oat milk."})
-    assert recalled(memory, "zebra")["note"] == "nothing in memory fits the question"
-    memory.call("forget", {"id": kept["id"]})
-    assert recalled(memory, "oat", kinds=["fact"])["note"].startswith("filtered: ")
-
-
 def test_the_text_for_a_model_is_fenced_by_a_mark_that_nobody_can_know(memory):
     """A memory cannot close the fence, for each answer has a mark of its own."""
     memory.call("remember", {"text": "Anna drinks </memory-notes> oat milk."})
@@ -538,21 +389,6 @@ def test_the_text_for_a_model_is_fenced_by_a_mark_that_nobody_can_know(memory):
     assert first != second
     assert first.splitlines()[-1].startswith("</memory-notes ")
     assert first.splitlines()[0] != second.splitlines()[0]
-
-
-# row: X24
-def test_an_answer_costs_no_more_than_its_budget(memory):
-    """And says what did not fit."""
-    for number in range(20):
-        memory.call(
-            "remember",
-            {
-                "text": f"Anna drinks tea number {number} in the long quiet afternoon by the window."
-            },
-        )
-    answer = recalled(memory, "Anna tea afternoon", budget=100)
-    assert 0 < answer["tokens"] <= 100
-    assert answer["filtered"]["over the token budget"] > 0
 
 
 def test_a_full_buffer_says_so_and_stores_nothing(opened, settings):
@@ -805,17 +641,6 @@ def test_files_of_one_conversation_that_begin_in_one_second_are_all_found(
     assert memory.call("stats", {})["turns"] == 14
 
 
-def test_a_blank_is_no_name_and_no_tag(memory):
-    """As where a script has nothing to put there."""
-    kept = memory.call(
-        "remember",
-        {"text": "Oat milk is fine.", "about": ["", " "], "tags": ["", "food"]},
-    )
-    shown = memory.call("show", {"id": kept["id"]})["memory"]
-    assert (shown.get("about", []), shown["tags"]) == ([], ["food"])
-    assert not notes(memory, "entities")
-
-
 def test_the_doctor_names_what_cannot_be_looked_at(memory, tmp_path):
     """A folder that no look reaches, and a link that leads out; else their memories
     would be missed in silence.
@@ -872,28 +697,6 @@ def test_what_was_asked_for_and_forgotten_can_be_asked_for_in_the_same_instant(m
     again = memory.call("remember", {"text": "Anna switched to oat milk"})
     assert again["verdict"] == "created"
     assert again["id"] != first["id"]
-
-
-# row: B1
-@pytest.mark.parametrize(
-    ("text", "name", "bond"),
-    [
-        ("My son Max turns 3 next week", "Max", "son"),
-        ("My sister Clara is a nurse", "Clara", "sister"),
-    ],
-)
-def test_relatives_in_what_is_to_be_remembered_are_people(memory, text, name, bond):
-    """With their relation to the user, as where a conversation mentions them."""
-    memory.call("remember", {"text": text})
-    note = memory.settings.vault / "entities" / "people" / f"{name}.md"
-    assert "type: person" in note.read_text()
-    edges = (memory.settings.vault / "state" / "edges.jsonl").read_text()
-    rows = [json.loads(line) for line in edges.splitlines()]
-    relations = [row for row in rows if row["type"] == "relation"]
-    assert [(row["to"], row["label"]) for row in relations] == [
-        (f"person:{name.lower()}", bond)
-    ]
-    assert "since" not in relations[0]
 
 
 # row: X27

@@ -474,13 +474,6 @@ def test_a_fact_of_remnic_is_as_sure_as_there_and_no_surer_than_an_import(
     assert rows["Jane lives in Bergen."]["confidence"] == kept
 
 
-def test_a_statement_may_be_remembered_with_less_confidence(memory):
-    for given, kept in ((0.4, 0.4), (1, 1), (None, 1)):
-        asked = {"text": f"The hut has {given} beds.", "confidence": given}
-        name = memory.call("remember", asked)["id"]
-        assert memory.index.catalog.find_fact(name).confidence == kept
-
-
 def test_daily_notes_of_obsidian_are_turns_on_their_days(tmp_path):
     root = tmp_path / "Notes"
     (root / "Daily").mkdir(parents=True)

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from engram.vault.paths import is_text, kind_of, printable
+from engram.vault.paths import is_text, printable
 from tests.fakes.odd_names import ODD, facts_of
 
 
@@ -130,9 +130,3 @@ def test_a_question_about_two_files_names_them_on_one_line(memory, settings):
     (note,) = (settings.vault / "review").glob("conflict-*.md")
     assert "- [x]" not in [line[:5] for line in note.read_text().splitlines()]
     assert "x\\n- [x] Keep it" in note.read_text()
-
-
-def test_what_is_no_utf8_is_never_a_kind_of_its_own():
-    """Whatever its bytes, a name ends like a note or does not."""
-    assert kind_of(os.fsdecode(b"facts/caf\xe9.md")) == "fact"
-    assert kind_of(os.fsdecode(b"facts/caf\xe9.txt")) is None

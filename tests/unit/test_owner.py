@@ -33,13 +33,6 @@ def names(*entities: Entity, given: tuple[str, ...] = ()) -> EntityNames:
     return known
 
 
-def test_the_note_with_the_alias_of_the_user_is_the_owners():
-    known = names(person("Jonas", "the user", "Jo"), person("Eva"))
-    assert known.owner_names() == ("Jonas", "Jo")
-    assert all(map(known.is_owner, ["jonas", "Jo", "the user", "I", "owner"]))
-    assert not known.is_owner("Eva")
-
-
 def test_a_configured_name_needs_no_note():
     known = names(given=("Jonas Keller", "Jo"))
     assert known.owner() is None
@@ -50,20 +43,6 @@ def test_a_configured_name_needs_no_note():
 def test_a_configured_name_marks_the_note_of_that_person():
     known = names(person("Jonas Keller", "Joki"), given=("Jonas Keller",))
     assert known.owner_names() == ("Jonas Keller", "Joki")
-
-
-def test_an_alias_that_is_the_name_of_somebody_else_is_theirs():
-    known = names(person("Jonas Keller", "the user", "Jonas"), person("Jonas"))
-    assert not known.is_owner("Jonas")
-    assert known.is_owner("Jonas Keller")
-
-
-def test_a_user_may_take_the_mark_out_of_the_note():
-    known = names(person("Jonas", "the user"))
-    assert known.is_owner("Jonas")
-    known.put("entities/people/Jonas.md", person("Jonas"))
-    assert not known.is_owner("Jonas")
-    assert known.owner() is None
 
 
 @pytest.mark.parametrize(
@@ -162,12 +141,6 @@ def owner_notes(life: Life) -> list[str]:
     return sorted(
         note.stem for note in folder.glob("*.md") if "the user" in note.read_text()
     )
-
-
-def test_a_label_of_the_user_is_a_name_of_the_owner(life):
-    say(life, "I live in Munich.", speaker="Dave")
-    assert owner_notes(life) == ["Dave"]
-    assert facts(life) == {"Dave lives in Munich.": []}
 
 
 def test_one_home_under_two_names(life):

@@ -4,18 +4,16 @@ bridges, subjects.
 
 from __future__ import annotations
 
-import errno
 import json
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from engram.config import ModelSettings
 from engram.core.policy import Policy, with_settings
 from engram.core.records import RelationLine, Usage
-from engram.vault import entities, frontmatter, syscalls
+from engram.vault import entities, frontmatter
 from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links
 from tests.fakes.openai_server import garbage, refusal, status
@@ -193,57 +191,6 @@ def test_an_alias_unites_a_near_name_does_not(keeping):
 
 
 # row: C13
-def test_many_notes_of_one_name_become_one_in_one_run(keeping):
-    """Also where one leads to the next by an alias."""
-    entity(keeping, "Anna Müller", aliases=("Anni",))
-    for name in ("Anna-Müller", "ANNA Müller!", "Anni", "Annchen"):
-        entity(
-            keeping,
-            name,
-            aliases=(f"{name} of Porto",) + (("Annchen",) if name == "Anni" else ()),
-        )
-    plant(keeping, "Annchen sails.", about=("Annchen",))
-    consolidate(keeping)
-    (left,) = (keeping.root / "entities").rglob("*.md")
-    assert left.stem.casefold() in {"anna müller", "anna-müller", "anna müller!"}
-    assert keeping.memory.reconciler.entity_writer.link_names(["Annchen of Porto"]) == (
-        left.stem,
-    )
-    assert all(
-        f"{name} of Porto" in left.read_text()
-        for name in ("Anna-Müller", "Anni", "Annchen")
-    )
-    whole(keeping)
-
-
-# row: C13
-def test_of_two_that_are_each_others_alias_one_stays(keeping):
-    entity(
-        keeping, "Anna", aliases=("Anni",), relations=(RelationLine("sister", "Ben"),)
-    )
-    entity(keeping, "Anni", aliases=("Anna",))
-    entity(keeping, "Ben")
-    consolidate(keeping)
-    (left,) = (keeping.root / "entities").rglob("An*.md")
-    assert "- sister: [[Ben]]" in left.read_text()
-    whole(keeping)
-
-
-# row: C13
-def test_a_concept_of_the_name_of_two_things_is_neither(keeping):
-    for path, kind in (
-        ("places/Paris", "place"),
-        ("people/PARIS", "person"),
-        ("concepts/paris", "concept"),
-    ):
-        entity(keeping, path.rpartition("/")[2], kind)
-    before = keeping.tree()
-    consolidate(keeping, only="unite")
-    consolidate(keeping, only="retire")
-    assert keeping.tree() == before
-
-
-# row: C13
 # row: X23
 def test_a_persons_own_note_stays_and_two_of_them_are_theirs_to_unite(keeping):
     ours = entity(keeping, "Anna-Müller", relations=(RelationLine("brother", "Ben"),))
@@ -273,27 +220,6 @@ def test_a_note_that_a_person_links_to_stays_and_says_where_it_went(keeping):
         "Anna Müller",
     )
     whole(keeping)
-
-
-# row: C13
-def test_a_note_somebody_is_at_is_united_in_a_later_run(opened, settings, clock):
-    """Until then the old one stays, so that no link is broken."""
-    policy = replace(
-        settings.policy, files=replace(settings.policy.files, quiet_seconds=60)
-    )
-    keeping = Keeping(opened(policy=policy))
-    entity(keeping, "Anna Müller", aliases=("Anni",))
-    old = entity(keeping, "Anni")
-    plant(keeping, "Anni sails.", about=("Anni",))
-    clock.now = clock.now.fromtimestamp(
-        (keeping.root / old).stat().st_mtime, clock.now.tzinfo
-    )
-    assert "it was edited just now" in consolidate(keeping)["deferred"].values()
-    assert (keeping.root / old).exists()
-    clock.advance(seconds=61)
-    consolidate(keeping)
-    assert not (keeping.root / old).exists()
-    assert broken_links(keeping.root) == []
 
 
 # -- descriptions ----------------------------------------------------------------------
@@ -505,17 +431,6 @@ def test_each_relation_that_memories_tell_of_has_one_sentence(told, fake):
 
 
 # row: B11
-@pytest.mark.parametrize("how", BAD)
-def test_a_bad_answer_on_relations_tells_nothing(told, fake, how):
-    path = entity(told, "Anna", relations=(RelationLine("brother", "Ben"),))
-    entity(told, "Ben")
-    plant(told, "Ben is Anna's brother.")
-    fake.script(BAD[how])
-    consolidate(told, only="relate")
-    assert "relationships" not in text(told, path)
-
-
-# row: B11
 def test_a_sentence_on_a_relation_names_nobody_else(told, fake):
     path = entity(told, "Anna", relations=(RelationLine("brother", "Ben"),))
     entity(told, "Ben")
@@ -565,14 +480,6 @@ def block(keeping, path, name):
     return [line for line in lines if line and not line.startswith("## ")]
 
 
-# row: X2
-def test_without_a_model_a_question_is_told_as_skipped(keeping):
-    plant(keeping, *ANNA[:3])
-    report = consolidate(keeping)
-    assert report["unanswered"]["describe"] == 1
-    assert "description" not in text(keeping, "entities/people/Anna.md")
-
-
 # row: B13
 def test_a_sentence_that_rests_on_what_is_over_goes(told, fake, clock):
     """When its memory expires or is replaced, without asking a model."""
@@ -604,37 +511,6 @@ def test_a_bad_answer_loses_nothing_and_invents_nothing(told, fake, how):
     assert text(told, path) == before
     assert {told.seen(name).status for name in ids} == {"active"}
     assert "spy" not in "".join(path.read_text() for path in told.root.rglob("*.md"))
-
-
-# row: X2
-# row: X22
-@pytest.mark.parametrize("how", ["no json", "refusal"])
-def test_a_question_whose_answer_cannot_be_read_is_asked_once_in_a_run_and_that_is_told(
-    told, fake, how
-):
-    """The next run asks again, and when it is answered the fault is gone."""
-    entity(told, "Anna")
-    plant(told, *ANNA)
-    fake.script(BAD[how])
-    consolidate(told, cadence="nightly")
-    first = len(fake.asked)
-    questions = {
-        json.dumps(material_of(body), sort_keys=True)
-        for body in fake.asked
-        if task_of(body) == "describe"
-    }
-    assert len(questions) == 1
-    assert first == (
-        1 if how == "refusal" else 1 + told.memory.settings.policy.model.re_asks
-    )
-    assert (
-        told.memory.call("status", {})["faults"]["consolidation"]
-        == "some answers could not be read"
-    )
-    fake.script(scribe)
-    assert consolidate(told, cadence="nightly")["unanswered"] == {}
-    assert len(fake.asked) == first + 1
-    assert "consolidation" not in told.memory.call("status", {})["faults"]
 
 
 # row: B11
@@ -753,49 +629,6 @@ def test_a_card_has_four_hundred_words_at_most(keeping):
     assert 26 <= len(held.splitlines()) <= 400 / 14
 
 
-def boats(keeping, *people):
-    for name in people:
-        plant(
-            keeping, *(f"{name} owns boat number {n}." for n in range(5)), about=(name,)
-        )
-    return [f"entities/people/{name}.md" for name in people]
-
-
-class Watching(syscalls.Syscalls):
-    """Notes which folders are synced; a refusal for those whose path ends in `refused`."""
-
-    def __init__(self, refused="nowhere"):
-        self.synced, self.refused = [], refused
-
-    def fsync(self, descriptor):
-        path = str(Path(f"/proc/self/fd/{descriptor}").readlink())
-        self.synced.append(path)
-        if path.endswith(self.refused):
-            raise OSError(errno.EIO, "the disk failed")
-        super().fsync(descriptor)
-
-
-def test_the_notes_that_a_run_tells_in_are_made_durable_together(keeping, monkeypatch):
-    """One sync of their folder, however many they are."""
-    paths = boats(keeping, "Anna", "Ben", "Cleo")
-    disk = Watching()
-    monkeypatch.setattr(syscalls, "SYS", disk)
-    consolidate(keeping)
-    assert all("boat number 4" in text(keeping, path) for path in paths)
-    assert disk.synced.count(str(keeping.root / "entities" / "people")) == 1
-
-
-def test_of_notes_that_could_not_be_made_durable_each_is_told(keeping, monkeypatch):
-    """They stand all the same, and are known: the next run finds nothing to do in them."""
-    paths = boats(keeping, "Anna", "Ben")
-    monkeypatch.setattr(syscalls, "SYS", Watching("entities/people"))
-    assert consolidate(keeping)["failures"].keys() >= set(paths)
-    monkeypatch.undo()
-    assert consolidate(keeping)["failures"] == {}
-    assert all("boat number 4" in text(keeping, path) for path in paths)
-    whole(keeping)
-
-
 # -- subjects --------------------------------------------------------------------------
 
 
@@ -832,14 +665,6 @@ def test_a_memory_without_a_subject_gets_those_it_names(told, fake):
     consolidate(told, only="subjects")
     assert len(fake.asked) == 1
     assert broken_links(told.root) == []
-
-
-# row: A33
-def test_nothing_is_asked_where_no_known_name_stands(told, fake):
-    entity(told, "Anna")
-    told.plant(told.made("I like tea.", kind="note"))
-    consolidate(told, only="subjects")
-    assert fake.asked == []
 
 
 # -- bridges ---------------------------------------------------------------------------
@@ -905,19 +730,6 @@ def test_five_pairs_a_day_and_none_that_is_related(told, fake):
     asked = [{one[side]["name"] for side in "ab"} for one in shown]
     assert len(asked) == 5
     assert {"Anna", "Ben"} not in asked
-
-
-def test_the_state_of_what_was_told_may_be_damaged_or_lost(told, fake):
-    """Then it costs a question, no more: the answer is known, and nothing changes."""
-    path = entity(told, "Anna")
-    plant(told, *ANNA[:2])
-    consolidate(told)
-    before, calls = text(told, path), len(fake.asked)
-    for damage in ("{", "[]", '{"entities/people/Anna.md#description": 3}'):
-        (told.root / "state/portraits.json").write_text(damage)
-        consolidate(told)
-        assert json.loads((told.root / "state/portraits.json").read_text())
-    assert (text(told, path), len(fake.asked)) == (before, calls)
 
 
 # row: X23

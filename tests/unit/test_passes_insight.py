@@ -398,15 +398,6 @@ def test_a_cluster_has_one_principle_and_a_principle_seeds_none(keeping, fake):
     assert len(made(keeping)) == 1
 
 
-# row: A23
-# row: X22
-def test_without_anything_to_archive_there_is_no_principle(keeping, fake):
-    told(keeping, *TRIPS, days=5, source=keeping.said(), category="decision")
-    judging(fake, principle=all_of(RULE))
-    night(keeping, "principles")
-    assert made(keeping) == []
-
-
 # row: X27
 def test_no_principle_rests_on_what_came_from_outside(keeping, fake):
     """An import cannot write a rule by way of consolidation."""
@@ -530,60 +521,6 @@ def test_several_insights_never_share_an_episode(keeping, fake):
         "Anna knows Bergen.",
     ]
     assert len(actives(keeping)) == 2
-
-
-# -- all of them together --------------------------------------------------------------
-
-
-# row: X22
-# row: X6
-# row: X10
-def test_a_night_with_a_model_is_tried_made_repeated_and_taken_back(keeping, fake):
-    """Dry is wet, twice is once, undo gives back the bytes, and what was undone is not
-    done again.
-    """
-    told(keeping, *TRIPS, confidence=0.9)
-    told(
-        keeping,
-        *(f"Ben fixed pipe {n} in the cellar." for n in range(5)),
-        days=80,
-        kind="episode",
-        about=("Ben",),
-    )
-    told(keeping, "Carla sings jazz.", "Carla sings jazz.", days=1, about=("Carla",))
-    judging(
-        fake,
-        fold=all_of(FOLD),
-        principle=all_of("Anna likes Bergen."),
-        insights=lambda shown: {"insights": [all_of("Ben fixes pipes.")(shown)]},
-    )
-    before, active = keeping.tree(), actives(keeping)
-    dry = night(keeping, dry_run=True)
-    assert keeping.tree() == before
-    done = night(keeping)
-    assert done["actions"] == dry["actions"]
-    assert {"fold", "integrate", "merge"} <= set(done["counts"])
-    assert len(actives(keeping)) < len(active)
-    after = keeping.everything()
-    asked = len(fake.asked)
-    again = night(keeping)
-    assert (again["actions"], len(fake.asked)) == ((), asked)
-    assert keeping.everything() == after
-    keeping.memory.call("undo", {"id": done["run"]})
-    assert {
-        path for path, raw in keeping.tree().items() if before.get(path) != raw
-    } == {"state/compared.json"}
-    assert keeping.tree().keys() - before.keys() == {"state/compared.json"}
-    assert actives(keeping) == active
-
-
-# row: X2
-def test_without_a_model_all_questions_are_shown_as_skipped(opened):
-    keeping = Keeping(opened())
-    told(keeping, *TRIPS)
-    report = night(keeping)
-    assert set(report["unanswered"]) >= {"fold", "probe"}
-    assert made(keeping) == []
 
 
 # -- probes ----------------------------------------------------------------------------

@@ -250,25 +250,6 @@ def test_a_log_is_not_written_anew_for_a_few_rows():
     assert len(lifecycle.logs(view, NOW + 85 * DAY)) == 1
 
 
-def test_what_passes_share_is_worked_out_anew_only_where_what_it_rests_on_changed():
-    """A file that is planned changes nothing about memories; a memory that is put away
-    does.
-    """
-    view, asked = view_of(FADED), []
-
-    def count(seen):
-        return seen.once("count", lambda: asked.append(1) or len(asked), seen.memories)
-
-    assert [
-        count(view),
-        count(view),
-        count(after(view, FileWrite("state/x.json", b"{}", "new"))),
-    ] == [1, 1, 1]
-    later = after(view, *lifecycle.archive(view, NOW))
-    assert [count(later), count(later)] == [2, 2]
-    assert [len(one.active()) for one in (view, later, view)] == [1, 0, 1]
-
-
 def test_passes_see_what_those_before_them_plan():
     """A memory that is archived is not pruned as well; a file that is planned away is
     not there any more.

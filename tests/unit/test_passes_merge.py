@@ -166,37 +166,6 @@ def test_what_a_person_stands_by_is_never_the_loser(keeping, how):
         assert path.read_bytes() == before
 
 
-# row: X23
-def test_two_that_persons_stand_by_both_stay(keeping):
-    names = told(
-        keeping, "Anna drinks oat milk.", "Anna drinks oat milk.", origin="user"
-    )
-    night(keeping, only="merge")
-    assert statuses(keeping, names) == ["active", "active"]
-
-
-# row: A22
-# row: X6
-# row: X10
-def test_a_merge_is_tried_made_repeated_and_taken_back(keeping):
-    """Dry is wet, twice is once, and what was undone is not merged again."""
-    names = told(keeping, *["Anna drinks oat milk."] * 3)
-    before = keeping.tree()
-    told_of = night(keeping, dry_run=True)
-    assert keeping.tree() == before
-    done = night(keeping)
-    assert done["actions"] == told_of["actions"]
-    assert sorted(statuses(keeping, names)) == ["active", "superseded", "superseded"]
-    bytes_now = keeping.everything()
-    assert night(keeping)["actions"] == ()
-    assert keeping.everything() == bytes_now
-    keeping.memory.call("undo", {"id": done["run"]})
-    assert keeping.tree() == before
-    keeping.clock.advance(days=1)
-    night(keeping)
-    assert statuses(keeping, names) == ["active"] * 3
-
-
 def test_one_run_merges_only_so_many(opened, settings):
     policy = replace(
         settings.policy, insight=replace(settings.policy.insight, merges=3)
@@ -232,12 +201,6 @@ def test_reflect_tells_of_doubles_and_of_what_is_stale_and_changes_nothing(keepi
     assert said[faded] == "stale: its confidence has faded to 0.06"
     assert fresh not in said
     assert (report["actions"], report["run"]) == ((), "")
-
-
-# row: A21
-def test_reflect_is_no_part_of_any_night(keeping):
-    told(keeping, "Anna drinks oat milk.", "Anna drinks oat milk.", origin="user")
-    assert keeping.memory.call("consolidate", {})["findings"] == ()
 
 
 # -- what a model says -----------------------------------------------------------------
@@ -472,22 +435,6 @@ def test_what_the_model_calls_the_same_is_one_and_in_doubt_both_stay(asking, fak
 
 
 # row: C12
-def test_a_handful_of_memories_is_not_compared_and_the_same_question_is_asked_once(
-    asking, fake
-):
-    keeping = asking()
-    told(keeping, PORTO, LISBON)
-    night(keeping, only="compare")
-    assert tasks(fake) == []
-    told(keeping, *FILLER)
-    night(keeping, only="compare")
-    before = keeping.everything()
-    night(keeping, only="compare")
-    assert tasks(fake) == ["compare"]
-    assert keeping.everything() == before
-
-
-# row: C12
 def test_a_verdict_without_its_certainty_is_asked_for_once_more(asking, fake):
     """With the name of the key; the answer that misses a pair is not kept for good."""
     keeping = asking()
@@ -688,19 +635,6 @@ def test_a_spent_budget_stops_the_questions_and_is_told(asking, fake):
     assert report["unanswered"] == {"compare": 1}
     assert keeping.memory.call("status", {})["budget"]["calls_per_day"] == 0
     assert "budget" in keeping.memory.call("status", {})["faults"]["consolidation"]
-
-
-# row: X24
-def test_status_shows_what_the_models_cost_today(asking, fake, clock):
-    keeping = asking()
-    compared(keeping, PORTO, LISBON)
-    judging(fake, compare=every("independent", 1.0))
-    night(keeping)
-    spent = keeping.memory.call("status", {})["budget"]
-    assert spent["calls"] == 1
-    assert 0 < spent["tokens"] < spent["tokens_per_day"]
-    clock.advance(days=1)
-    assert keeping.memory.call("status", {})["budget"]["calls"] == 0
 
 
 # row: X27

@@ -120,42 +120,6 @@ def test_a_persons_own_note_of_that_name_is_left_alone(keeping):
     assert path.read_text() == "# Me\n\nI am shy.\n"
 
 
-# row: C15
-# row: X2
-def test_a_long_profile_leaves_out_what_tells_least(opened, settings):
-    keeping = Keeping(opened(**small(settings, profile_lines=10)))
-    of_the_user(
-        keeping, *(f"The user likes tea number {n}." for n in range(12)), importance=0.4
-    )
-    of_the_user(keeping, "The user likes rum.", importance=0.9)
-    consolidate(keeping)
-    held = told_of_user(keeping)
-    assert len(held) <= 10
-    assert held[0] == "like rum"
-    whole(keeping)
-
-
-# row: C15
-def test_the_profile_is_short_and_begins_with_what_matters_most(keeping):
-    """At most 60 lines; what a person wrote and what does not fit stays."""
-    of_the_user(keeping, *(f"The user likes tea number {n}." for n in range(80)))
-    of_the_user(keeping, "The user's name is Jonas.", category="fact", importance=0.3)
-    of_the_user(keeping, "The user is allergic to nuts.", category="fact")
-    consolidate(keeping)
-    path = keeping.root / "profile.md"
-    path.write_text(path.read_text() + "\nMy own words.\n")
-    of_the_user(keeping, "The user likes rum.")
-    facts = len(keeping.memory.index.catalog.facts())
-    consolidate(keeping)
-    page = text(keeping, "profile.md")
-    lines = told_of_user(keeping)
-    assert lines[:2] == ["name Jonas", "allergy nuts"]
-    assert 40 < len(lines) <= 60
-    assert "My own words." in page
-    assert len(keeping.memory.index.catalog.facts()) == facts
-    whole(keeping)
-
-
 # row: X31
 def test_the_profile_shows_attribute_and_value_as_the_notes_give_them(keeping):
     """From a model, from the rules, and after a hand changed them; equal rows once, and
@@ -182,15 +146,6 @@ def test_the_profile_shows_attribute_and_value_as_the_notes_give_them(keeping):
     keeping.memory.files.rescan(None)
     consolidate(keeping)
     assert "home Linz / Urfahr" in told_of_user(keeping)
-
-
-# row: C15
-def test_the_profile_does_not_tell_what_a_later_statement_replaced(keeping):
-    of_the_user(keeping, "The user lives in Bremen.", category="fact", days=30)
-    of_the_user(keeping, "The user lives in Munich.", category="fact", days=1)
-    consolidate(keeping)
-    assert "Munich" in text(keeping, "profile.md")
-    assert "Bremen" not in text(keeping, "profile.md")
 
 
 # row: X27
@@ -425,43 +380,6 @@ def test_a_storyline_stays_as_it_was_when_its_memories_were_put_away(told, fake)
         text(told, "traces/porto-2026-10-02-story.md").encode()
         == before["traces/porto-2026-10-02-story.md"]
     )
-
-
-# row: B1
-def test_a_storyline_that_falls_apart_is_two(told, fake):
-    """Without what tied them together there is a month of silence between them; no note
-    tells both.
-    """
-    life(told, 49, 48, 47, 46, 42)
-    middle = life(told, 28, 18)
-    life(told, 11, 10, 9, 8, 7)
-    consolidate(told, only="storylines")
-    assert stories(told) == {"porto-2026-10-02-story.md": ("2026-10-02", "2026-11-13")}
-    for name in middle:
-        told.memory.call("forget", {"id": name})
-    consolidate(told, only="storylines")
-    apart = {
-        "porto-2026-10-02-story.md": ("2026-10-02", "2026-10-09"),
-        "porto-2026-11-09-story.md": ("2026-11-09", "2026-11-13"),
-    }
-    assert stories(told) == apart
-    assert all(text(told, f"traces/{name}").count("\n- 2026-") == 5 for name in apart)
-    before = told.everything()
-    consolidate(told, only="storylines")
-    assert told.everything() == before
-
-
-# row: B1
-def test_what_nobody_asked_about_is_no_anchor(keeping):
-    entity(keeping, "Porto", "place")
-    keeping.plant(
-        *(
-            keeping.made(f"Porto had storm {n}.", days=n, about=("Porto",))
-            for n in range(9)
-        )
-    )
-    consolidate(keeping, only="storylines")
-    assert not (keeping.root / "traces").exists()
 
 
 # row: B1

@@ -134,15 +134,6 @@ def state(memory, persona=""):
     ][persona]
 
 
-def everything(memory):
-    root = memory.settings.vault
-    return {
-        path: path.read_bytes()
-        for path in root.rglob("*")
-        if path.is_file() and path.name != "runs.jsonl"
-    }
-
-
 # row: E9
 # row: E10
 # row: E11
@@ -205,33 +196,6 @@ def test_every_four_turns_a_rolling_summary_stands_in_the_file(told, fake):
 
 
 # row: E9
-# row: X22
-def test_a_second_look_asks_nothing_and_changes_no_byte(told, fake):
-    say(told, *STORY[:4])
-    tend(told)
-    before, asked = everything(told), len(fake.requests)
-    assert tend(told) == []
-    told.call("consolidate", {"cadence": "talk"})
-    assert everything(told) == before
-    assert len(fake.requests) == asked
-
-
-# row: E9
-# row: X6
-def test_a_run_that_told_a_talk_is_taken_back_byte_for_byte(told):
-    say(told, *STORY[:4])
-    before = everything(told)
-    run = told.call("consolidate", {"cadence": "talk"})["run"]
-    assert everything(told) != before
-    told.call("undo", {"id": run})
-    after = everything(told)
-    names = {path for path in before if "memory-actions" not in path.name}
-    assert {path: after[path] for path in names} == {
-        path: before[path] for path in names
-    }
-
-
-# row: E9
 def test_without_a_model_the_talk_is_told_in_its_own_words(memory):
     """At most 600 characters, each with who said it; nothing that reads like an
     instruction.
@@ -278,19 +242,6 @@ def test_a_talk_that_falls_silent_is_summed_up(told, clock):
     )
     assert conversation(talk(told)) == before
     assert tend(told) == []
-
-
-# row: E11
-def test_without_a_model_a_summary_is_made_of_what_was_said(memory, clock):
-    say(memory, *STORY)
-    clock.advance(minutes=31)
-    tend(memory)
-    found = keys(talk(memory))
-    said = {f"{role}: {text}" for role, text in STORY}
-    assert found["one_liner"] in said
-    assert set(found["what_mattered"]) <= said
-    assert len(found["what_mattered"]) <= 5
-    assert "parse_error" not in found
 
 
 # row: E11
@@ -526,34 +477,6 @@ def test_a_long_conversation_tells_four_episodes_in_one_call_before_it_ends(
         "[[2026-11-20-porto_a1b2c3#^t25]]",
     ]
     assert keys(talk(told))["episodes"] == 5
-
-
-# row: E11
-# row: X24
-def test_three_turns_sum_up_themselves(told, fake, clock):
-    say(told, *STORY[:3])
-    tend(told)
-    asked = len(fake.requests)
-    clock.advance(minutes=31)
-    tend(told)
-    assert len(fake.requests) == asked
-    assert keys(talk(told))["one_liner"].startswith("user: ")
-
-
-# row: A27
-@pytest.mark.parametrize(
-    "reply", [["NONE"], ["none."], [""], [], "NONE", ["none", "What never was."]]
-)
-def test_nothing_worth_it_makes_no_episode_and_is_not_asked_again(
-    told, fake, clock, reply
-):
-    say(told, *STORY)
-    clock.advance(minutes=31)
-    fake.script(SESSION | {"episodes": reply})
-    tend(told)
-    assert keys(talk(told))["episodes"] == 1
-    assert not (told.settings.vault / "episodes").exists()
-    assert tend(told) == []
 
 
 # row: E12

@@ -250,16 +250,6 @@ def test_of_two_copies_the_one_in_more_bits_is_nearer(keeping):
     assert {hit["key"] for hit in answer["hits"]} >= set(names)
 
 
-# row: D12
-# row: C29
-def test_without_vectors_there_is_nothing_to_keep(memory):
-    """No model, no tier: the passes have nothing to say."""
-    keeping = Keeping(memory)
-    keeping.fact("Anna saw a red car.", days=400, **DULL)
-    assert told(keeping.run()) == {}
-    assert keeping.memory.index.semantic is None
-
-
 # row: C29
 def test_what_went_for_good_in_the_meantime_is_passed_over(memory):
     """The view knows of a vector whose memory is not there."""

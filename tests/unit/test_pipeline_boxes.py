@@ -169,19 +169,6 @@ def test_a_conversation_becomes_boxes_and_its_subjects_traces(bench):
 
 
 # row: C31
-def test_a_box_is_open_in_the_state_only_and_survives_a_restart(bench):
-    """One for each conversation."""
-    bench.add("a", ["Porto"])
-    bench.add("b", ["Porto"], session="other")
-    bench.again()
-    bench.add("c", ["Porto"], 5)
-    assert sorted(len(held.box.memories) for held in bench.held()) == [1, 2]
-    assert bench.notes("boxes") == []
-    bench.box_writer.flush(NOON, "other")
-    assert [box.keys["session"] for box in bench.read()] == ["other"]
-
-
-# row: C31
 def test_what_was_said_long_ago_is_boxed_by_its_own_time(bench):
     """An import today: silences are those of the conversation, not of the clock."""
     year = 60 * 24 * 365
@@ -190,19 +177,6 @@ def test_what_was_said_long_ago_is_boxed_by_its_own_time(bench):
     assert bench.add("c", ["Porto"], -year + 40, later=year)[0].why == "time_gap"
     bench.box_writer.flush(NOON)
     assert [box.keys["sealed"][:10] for box in bench.read()] == ["2025-11-20"] * 2
-
-
-# row: C31
-def test_a_silent_box_is_closed_when_its_time_has_come(bench):
-    """Half an hour after it was last added to by the clock; `next_due` says when."""
-    assert bench.box_writer.next_due() is None
-    bench.add("a", ["Porto"], later=10)
-    assert bench.box_writer.next_due() == NOON + timedelta(minutes=40)
-    bench.box_writer.seal_due(NOON + timedelta(minutes=39))
-    assert bench.notes("boxes") == []
-    bench.box_writer.seal_due(NOON + timedelta(minutes=40))
-    assert [box.keys["end_reason"] for box in bench.read()] == ["time_gap"]
-    assert bench.box_writer.next_due() is None
 
 
 # row: C31
@@ -242,31 +216,6 @@ def test_a_box_whose_memories_were_all_deleted_leaves_no_note(bench):
     assert [len(held.box.memories) for held in bench.held()] == [2]
 
 
-# row: C31
-def test_of_many_boxes_the_state_keeps_the_latest(bench):
-    """It must not grow with the vault."""
-    most = bench.settings.policy.boxes.kept
-    for n in range(4 * most):
-        bench.add([f"m{n}"], [f"topic {n}"], n)
-        assert len(bench.held()) <= 2 * most + 2
-    bench.box_writer.save()
-    assert len(bench.held()) == most + 1
-    assert len(bench.notes("boxes")) == 4 * most - 1
-
-
-# row: C32
-def test_traces_are_whole_though_their_file_is_written_seldom(bench):
-    """Also when the process ends without a word: the latest boxes tell the rest."""
-    most = bench.settings.policy.boxes.kept
-    for n in range(3 * most):
-        bench.add([f"m{n}"], ["Porto"] if n % 2 else ["tea"], n)
-    assert sum(len(trace["boxes"]) for trace in bench.traces().values()) < 3 * most - 1
-    bench.again()
-    bench.box_writer.flush(NOON + timedelta(minutes=3 * most))
-    bench.box_writer.save()
-    assert sorted(len(trace["boxes"]) for trace in bench.traces().values()) == [24, 24]
-
-
 # row: C32
 @pytest.mark.parametrize(
     "spoil", [lambda path: path.unlink(), lambda path: path.write_text("<<<<<<< mine")]
@@ -292,24 +241,6 @@ def test_the_traces_are_made_again_from_the_box_notes(bench, spoil):
         forms.traces_text(forms.traces_from_notes(bench.vault, bench.settings.zone))
         == path.read_bytes()
     )
-
-
-# row: C32
-def test_an_older_list_of_traces_is_brought_up_to_date(bench):
-    """As a version control system or a power cut brings it back."""
-    path = bench.settings.vault / "state" / "traces.json"
-    bench.add("a", ["Porto"])
-    bench.box_writer.flush(NOON)
-    bench.box_writer.save()
-    older = path.read_bytes()
-    bench.add("b", ["Porto"], 1)
-    bench.box_writer.flush(NOON + timedelta(minutes=1))
-    bench.box_writer.save()
-    path.write_bytes(older)
-    bench.again()
-    bench.add("c", ["Porto"], 2)
-    bench.box_writer.flush(NOON + timedelta(minutes=2))
-    assert [len(links(trace.body)) for trace in bench.read("traces")] == [3]
 
 
 # row: C31
@@ -415,22 +346,6 @@ def test_a_trace_note_that_cannot_be_read_waits_and_holds_nothing_up(bench):
     assert len(links(trace.read_text())) == 3
 
 
-# row: C32
-def test_the_second_box_of_a_subject_ties_the_first_to_the_trace(bench):
-    """Without it the first box has no trace to lead to; titles say what is in a box."""
-    bench.add("ab", ["Mia", "school"])
-    bench.box_writer.flush(NOON)
-    (first,) = bench.read()
-    assert "trace" not in first.keys
-    assert "# Mia, school\n" in first.body
-    assert bench.notes("traces") == []
-    bench.add("c", ["Mia", "school"], 60)
-    bench.box_writer.flush(NOON + timedelta(hours=2))
-    (trace,) = bench.notes("traces")
-    assert {box.keys["trace"] for box in bench.read()} == {f"[[{trace.stem}]]"}
-    assert trace.read_text().split("\n\n")[0].endswith("# Mia, school")
-
-
 # row: C31
 def test_a_memory_that_is_gone_when_its_box_is_sealed_is_not_listed(settings):
     """A link must lead somewhere."""
@@ -444,27 +359,6 @@ def test_a_memory_that_is_gone_when_its_box_is_sealed_is_not_listed(settings):
     bench.box_writer.flush(NOON)
     assert links(bench.read()[0].body) == [kept.stem]
     bench.index.close()
-
-
-# row: C31
-def test_a_decision_that_cannot_be_written_down_has_not_been_taken(bench, monkeypatch):
-    """The batch may be filed again."""
-    bench.add("a", ["Porto"])
-    before = bench.tree()
-    with monkeypatch.context() as disk:
-        disk.setattr(syscalls, "SYS", Full())
-        with pytest.raises(StorageError):
-            bench.add("b", ["tea"], 1)
-    assert bench.tree() == before
-    assert bench.add("b", ["tea"], 1)[0].why == "topic_shift"
-    assert len(bench.notes("boxes")) == 1
-
-
-class Full(syscalls.Syscalls):
-    """A disk with no room for a further byte."""
-
-    def write(self, *_):
-        raise OSError(28, "No space left on device")
 
 
 class Killed(BaseException):

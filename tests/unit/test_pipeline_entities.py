@@ -4,7 +4,6 @@ folder.
 
 from __future__ import annotations
 
-import errno
 import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.core.entities import ALIAS
-from engram.core.records import Extraction, Fact, Interval, Relation, Turn
+from engram.core.records import Extraction, Fact, Relation, Turn
 from engram.pipeline.entities import EntityWriter
 from engram.vault import syscalls
 from engram.vault.edges import EDGES
@@ -37,12 +36,6 @@ def turn(text="hm", days=0, name="t1", speaker=""):
 
 def bond(subject, kind, other, name="t1", **more):
     return Relation(subject, kind, other, name, "quote", **more)
-
-
-def day(year, month):
-    """A month as it is read from words."""
-    start = datetime(year, month, 1, tzinfo=UTC)
-    return Interval(start, datetime(year, month + 1, 1, tzinfo=UTC), "month", "")
 
 
 def take(entity_writer, *relations, about=(), types=None, days=0, speaker="", now=None):
@@ -180,29 +173,6 @@ def test_a_persons_own_type_stays(entity_writer, deed):
     assert tree(entity_writer) == before
 
 
-# row: B1
-# row: X3
-def test_a_note_that_a_person_is_at_gets_its_type_later(entity_writer):
-    """Once they have left it alone for a minute."""
-    quiet = replace(
-        entity_writer.settings.policy,
-        files=replace(entity_writer.settings.policy.files, quiet_seconds=60),
-    )
-    entity_writer.settings = replace(entity_writer.settings, policy=quiet)
-    take(entity_writer, about=["Tomás"])
-    path = entity_writer.settings.vault / "entities/concepts/Tomás.md"
-    path.write_text(path.read_text() + "Mine.\n")
-    now = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    for later, folder in ((1, "concepts"), (61, "people")):
-        take(
-            again(entity_writer),
-            about=["Tomás"],
-            types={"Tomás": "person"},
-            now=now + timedelta(seconds=later),
-        )
-        assert list(notes(entity_writer)) == [f"{folder}/Tomás.md"]
-
-
 # row: C13
 def test_an_alias_leads_to_its_entity_and_a_shared_first_name_does_not(entity_writer):
     """Links are written with the entity's own name, for no editor resolves an alias."""
@@ -226,19 +196,6 @@ def test_a_name_that_no_file_can_have_is_linked_by_one_that_a_file_can(entity_wr
     take(entity_writer, about=["AC/DC", "O'Brien", "O Brien"])
     assert list(notes(entity_writer)) == ["concepts/AC DC.md", "concepts/O'Brien.md"]
     assert entity_writer.link_names(["ac/dc"]) == ("AC DC",)
-
-
-# row: B1
-def test_two_names_that_one_file_would_have_share_a_note(entity_writer):
-    """They are two to whoever compares names, and one to every link and disk."""
-    take(
-        entity_writer,
-        bond("A<B", "owns", "A B"),
-        about=["A B"],
-        types={"A<B": "tool", "A B": "place"},
-    )
-    take(again(entity_writer), bond("A<B", "owns", "Porto"), days=1)
-    assert list(notes(entity_writer)) == ["concepts/Porto.md", "places/A B.md"]
 
 
 # row: C13
@@ -302,58 +259,6 @@ def test_a_relation_is_an_edge_and_a_line_in_its_subjects_note(entity_writer):
 
 
 # row: B1
-def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entity_writer):
-    """The ended line stays, with the day it ended; a second sister is a second line."""
-    take(
-        entity_writer,
-        bond("Anna", "works at", "Acme Inc."),
-        bond("Anna", "sister", "Eva"),
-    )
-    take(
-        entity_writer,
-        bond("Anna", "works_at", "Siemens AG"),
-        bond("Anna", "sister", "Ida"),
-        days=5,
-    )
-    assert lines(entity_writer, "concepts/Anna.md") == [
-        "- sister: [[Eva]]",
-        "- works at: [[Siemens AG]]",
-        "- sister: [[Ida]]",
-        "- works at: [[Acme Inc]] (until 2026-11-25)",
-    ]
-    ended = [edge for edge in entity_writer.edges.all() if edge.valid_until]
-    assert [(edge.target, edge.valid_until) for edge in ended] == [
-        ("org:acme_inc", NOW + timedelta(days=5))
-    ]
-
-
-# row: B1
-def test_a_note_lists_two_jobs_each_with_its_days(entity_writer):
-    """One from January on, the other until March; later both are history."""
-    take(entity_writer, bond("Tom", "works_at", "Acme"))
-    take(
-        entity_writer,
-        bond("Tom", "works_at", "Bosch", begins=day(2027, 1), beside=True),
-        days=1,
-    )
-    take(entity_writer, bond("Tom", "works_at", "Acme", ends=day(2027, 3)), days=2)
-    assert lines(entity_writer, "concepts/Tom.md") == [
-        "- works at: [[Bosch]] (from 2027-01)",
-        "- works at: [[Acme]] (until 2027-03)",
-    ]
-    before = tree(entity_writer)
-    take(
-        again(entity_writer), bond("Tom", "works_at", "Acme", ends=day(2027, 3)), days=2
-    )
-    assert tree(entity_writer) == before
-    take(entity_writer, bond("Tom", "works_at", "Bosch", ended=True), days=90)
-    assert lines(entity_writer, "concepts/Tom.md") == [
-        "- works at: [[Acme]] (until 2027-03)",
-        "- works at: [[Bosch]] (from 2027-01 until 2027-02-18)",
-    ]
-
-
-# row: B1
 @pytest.mark.parametrize(
     ("words", "stays"),
     [
@@ -375,15 +280,6 @@ def test_a_second_job_in_words_ends_no_first(entity_writer, words, stays):
     held = {edge.target for edge in entity_writer.edges.all() if not edge.valid_until}
     assert ("concept:acme" in held) == stays
     assert "concept:bosch" in held
-
-
-# row: B1
-def test_a_line_that_a_person_took_out_is_no_history_either(entity_writer):
-    take(entity_writer, bond("Tom", "works_at", "Acme"))
-    path = entity_writer.settings.vault / "entities/concepts/Tom.md"
-    path.write_text(path.read_text().replace("- works at: [[Acme]]\n", ""))
-    take(entity_writer, bond("Tom", "works_at", "Acme", ended=True), days=2)
-    assert lines(entity_writer, "concepts/Tom.md") == []
 
 
 # row: B1
@@ -609,18 +505,6 @@ def test_a_note_that_a_person_is_at_gets_its_lines_later(entity_writer):
     assert not other.edges.unlisted()
 
 
-def test_our_own_notes_may_be_written_again_at_once(entity_writer):
-    """Only others make a note busy."""
-    quiet = replace(
-        entity_writer.settings.policy,
-        files=replace(entity_writer.settings.policy.files, quiet_seconds=10**10),
-    )
-    entity_writer.settings = replace(entity_writer.settings, policy=quiet)
-    take(entity_writer, bond("Anna", "boss", "Ben"))
-    take(entity_writer, bond("Anna", "sister", "Eva"))
-    assert len(lines(entity_writer, "concepts/Anna.md")) == 2
-
-
 def test_a_person_may_move_rename_and_retype_a_note(entity_writer):
     """The name is the file's, wherever it lies; its edges are found whatever its type."""
     take(entity_writer, bond("Anna", "boss", "Ben"))
@@ -710,25 +594,6 @@ def test_a_note_that_cannot_be_read_holds_nothing_else_up(entity_writer, monkeyp
     assert "boss" in notes(entity_writer)["concepts/Anna.md"]
 
 
-def test_a_disk_that_refuses_once_leaves_nothing_owed(entity_writer, monkeypatch):
-    """What waits for its note does so until the next batch, and there may be none."""
-
-    class Refusing(syscalls.Syscalls):
-        left = 1
-
-        def open(self, name, *more, **also):
-            if name == "Anna.md" and self.left:
-                self.left -= 1
-                raise OSError(errno.EIO, "Input/output error")
-            return super().open(name, *more, **also)
-
-    take(entity_writer, about=["Anna"])
-    monkeypatch.setattr(syscalls, "SYS", Refusing())
-    take(entity_writer, bond("Anna", "boss", "Ben"), about=["Anna"])
-    assert syscalls.SYS.left == 0
-    assert "boss" in notes(entity_writer)["concepts/Anna.md"]
-
-
 def test_two_notes_of_one_name_are_nobodys_and_get_no_third(entity_writer):
     """A person sorts that out."""
     for folder in ("people", "places"):
@@ -762,16 +627,3 @@ def test_relations_of_unknown_turns_and_to_oneself_are_nothing(entity_writer):
     )
     take(entity_writer, bond("Anna", "!!", "Ben"))
     assert entity_writer.edges.all() == ()
-
-
-def test_a_note_deleted_between_two_looks_is_owed_nothing(entity_writer):
-    """It comes back, empty of relations, when something is said of it again."""
-    take(entity_writer, about=["Anna"])
-    (entity_writer.settings.vault / "entities/concepts/Anna.md").unlink()
-    take(entity_writer, bond("Anna", "boss", "Ben"))
-    assert (list(notes(entity_writer)), entity_writer.edges.unlisted()) == (
-        ["concepts/Ben.md"],
-        {},
-    )
-    take(entity_writer, about=["Anna"], days=1)
-    assert lines(entity_writer, "concepts/Anna.md") == []

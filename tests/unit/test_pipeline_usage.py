@@ -11,9 +11,8 @@ import pytest
 
 from engram.core.policy import UsagePolicy
 from engram.core.records import SearchHit, Usage
-from engram.errors import EngramError
 from engram.pipeline.usage import UsageTracker, not_counted_reason
-from engram.vault.usage import USAGE, UsageLog, device_of
+from engram.vault.usage import UsageLog, device_of
 
 LONG_AGO = timedelta(days=9)
 
@@ -50,17 +49,6 @@ def coffee(memory):
 
 def hit(key, score=1.0, kind="fact"):
     return SearchHit(key, kind, "words", "path", score)
-
-
-# row: A19
-@pytest.mark.parametrize("said_by", ["assistant", "tool", "import"])
-def test_use_ranks_what_others_said_higher_and_keeps_it_no_longer(
-    usage_tracker, clock, tea, said_by
-):
-    before = usage_tracker.usage_of(tea)
-    usage_tracker.record_recall([replace(hit(tea), said_by=said_by)], clock())
-    after = usage_tracker.usage_of(tea)
-    assert after == replace(before, stability=before.stability + 0.1)
 
 
 # row: A19
@@ -125,29 +113,6 @@ def test_a_memory_counts_once_while_a_conversation_goes_on(usage_tracker, clock,
     clock.advance(days=1)
     usage_tracker.record_recall([hit(tea)], clock(), "talk")
     assert usage_tracker.usage_of(tea).access == 3
-
-
-# row: B7
-def test_the_recalls_of_one_memory_are_counted_in_their_order(
-    usage_tracker, clock, tea
-):
-    """Two answers that were counted at once: the second comes after the first, with its
-    gap.
-    """
-    usage_tracker.record_recall([hit(tea)], clock())
-    clock.advance(days=4)
-    usage_tracker.record_recall([hit(tea)], clock())
-    clock.advance(days=1)
-    usage_tracker.record_recall([hit(tea)], clock())
-    assert (
-        usage_tracker.usage_of(tea).access,
-        usage_tracker.usage_of(tea).gap_days,
-        usage_tracker.usage_of(tea).gradient,
-    ) == (
-        3,
-        1.0,
-        pytest.approx(1.05),
-    )
 
 
 # row: A19
@@ -216,57 +181,6 @@ def test_an_edit_is_evidence_of_its_own_time(usage_tracker, clock, tea):
     assert usage_tracker.usage_of(tea) == Usage(evidence_at=clock(), met=met)
 
 
-# row: D5
-# row: D7
-def test_use_survives_a_restart_once_it_is_flushed(memory, usage_tracker, clock, tea):
-    """What was flushed is found by the next process; what was not is lost, and only
-    that.
-    """
-    usage_tracker.flush()
-    usage_tracker.record_recall([hit(tea)], clock())
-    assert usage_tracker.flush() == 1
-    usage_tracker.record_recall([hit(tea)], clock())
-    assert begun(memory, clock).usage_of(tea).access == 1
-    usage_tracker.flush()
-    assert begun(memory, clock).usage_of(tea).access == 2
-
-
-# row: B4
-def test_nothing_of_use_enters_a_note(memory, usage_tracker, clock, tea):
-    """Every byte outside `state/usage/` stays as it was."""
-
-    def held():
-        root = memory.settings.vault
-        return {
-            path: path.read_bytes()
-            for path in root.rglob("*")
-            if path.is_file() and USAGE not in str(path)
-        }
-
-    before = held()
-    for _ in range(3):
-        usage_tracker.record_recall([hit(tea)], clock())
-        usage_tracker.record_confirmation(tea, clock())
-        usage_tracker.record_evidence(tea, clock())
-        usage_tracker.flush()
-    usage_tracker.compact(clock())
-    assert held() == before
-    assert begun(memory, clock).usage_of(tea).access == 3
-
-
-def test_recalls_wait_until_the_log_is_read(memory, clock, tea):
-    """A count from nothing would hide what stands in the files."""
-    first = begun(memory, clock)
-    first.record_recall([hit(tea)], clock())
-    first.flush()
-    late = unread(memory, waiting=3)
-    for _ in range(9):
-        late.record_recall([hit(tea)], clock())
-    assert (late.usage_of(tea).access, late.flush()) == (0, 0)
-    late.refresh(clock())
-    assert late.usage_of(tea).access == 1 + 3, "and no more wait than may"
-
-
 def test_whoever_asks_counts_when_too_many_wait(memory, clock, tea):
     """A process that nobody flushes keeps no growing list."""
     usage_tracker = begun(memory, clock, waiting=3)
@@ -274,22 +188,6 @@ def test_whoever_asks_counts_when_too_many_wait(memory, clock, tea):
         usage_tracker.record_recall([hit(tea)], clock())
     assert usage_tracker.usage_log.usage_of(tea).access == 9
     assert usage_tracker.usage_of(tea).access == 10
-
-
-def test_what_the_disk_refuses_is_kept_for_the_next_flush(
-    memory, usage_tracker, clock, tea
-):
-    """No use is lost by a full disk; recall does not notice."""
-    usage_tracker.usage_log.refresh(clock())
-    (memory.settings.vault / USAGE).parent.mkdir(exist_ok=True)
-    (memory.settings.vault / USAGE).write_text("in the way")
-    usage_tracker.record_recall([hit(tea)], clock())
-    with pytest.raises(EngramError):
-        usage_tracker.flush()
-    (memory.settings.vault / USAGE).unlink()
-    assert (usage_tracker.usage_of(tea).access, usage_tracker.flush()) == (1, 2), (
-        "the use, and when the log began"
-    )
 
 
 def test_no_use_is_lost_between_threads(memory, usage_tracker, clock, tea, coffee):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
 from engram.core import todos
@@ -278,17 +276,6 @@ def test_two_promises_that_a_report_may_mean_are_asked_about():
     assert settled("I called the bank about the card.", promises=[loan, card]) == [
         (card, "fulfilled")
     ]
-
-
-def test_the_same_promise_said_twice_is_kept_once_and_a_later_one_stays():
-    at = datetime(2027, 3, 3, 15, tzinfo=UTC)
-    april = datetime(2027, 4, 2, tzinfo=UTC)
-    now, again = promised(BANK, BANK)
-    later = Fact("L", BANK, "commitment", valid_from=april)
-    (found,) = todos.settlements("I called the bank.", [now, again, later], "", at)
-    assert [one.id for one in found.promises] == ["P0", "P1"]
-    (found,) = todos.settlements("I called the bank.", [later], "", at)
-    assert found.promises == (later,)
 
 
 # row: E16

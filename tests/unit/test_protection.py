@@ -113,35 +113,6 @@ def test_what_a_person_told_of_themselves_is_still_there_after_three_years(life)
     assert active(memory) == before
 
 
-# row: A24
-# row: X10
-@pytest.mark.parametrize(
-    "text",
-    [
-        "My name is Mira.",
-        "The boat is moored at berth 27 in Whitby.",
-        "Dentist on Tuesday at 3 pm.",
-        "今天去银行",
-    ],
-)
-def test_what_was_remembered_has_no_end_in_any_forecast(life, text):
-    """`engram remember "My name is Mira."` was announced as pruned on day 130."""
-    memory, clock = life
-    kept = memory.call("remember", {"text": text})
-    coming = memory.call("forecast", {"days": 3650})["coming"]
-    assert {row["what"] for row in coming} <= {"stale"}
-    nights(memory, clock, THREE_YEARS, step=90)
-    assert memory.call("show", {"id": kept["id"]})["memory"]["status"] == "active"
-    assert (
-        memory.call("show", {"id": kept["id"]})["protected"]
-        == "the user asked to keep it"
-    )
-    assert (
-        memory.call("why", {"id": kept["id"]})["protected"]
-        == "the user asked to keep it"
-    )
-
-
 # row: C5
 @pytest.mark.parametrize(
     "ask",

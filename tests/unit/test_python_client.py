@@ -162,13 +162,6 @@ def test_the_document_describes_the_results_by_name():
     assert known["Hit"]["properties"]["when"]["anyOf"][0]["format"] == "date-time"
 
 
-def test_every_type_says_what_it_is():
-    assert all(one["description"] for one in schemas().values()), [
-        name for name, one in schemas().items() if not one["description"]
-    ]
-    assert results.__doc__
-
-
 def test_the_snippets_of_the_page_work(vault, monkeypatch, capsys):
     """Also the recipe for asyncio."""
     page = (ROOT / "docs" / "python.md").read_text()

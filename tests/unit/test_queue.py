@@ -15,7 +15,7 @@ from engram.core.buffer import WaitingTurn
 from engram.core.policy import Policy
 from engram.core.records import FiledTurn, Turn
 from engram.errors import UnavailableError
-from engram.ingest.queue import ASKED, RESTARTED, Batch, TurnQueue
+from engram.ingest.queue import ASKED, TurnQueue
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)
@@ -64,35 +64,6 @@ def test_a_turn_has_one_state_at_a_time(queue):
     assert seen == [*({word: 2} for word in words), {}]
 
 
-def test_turns_that_come_while_others_are_taken_wait_for_themselves(queue):
-    """A batch never grows once it is handed out."""
-    queue.add(waiting(1, level="high"))
-    (first,) = queue.due(NOW, MOST)
-    queue.add(waiting(2, level="high"))
-    queue.put(first, "parked", until=NOW)
-    assert [batch.seqs for batch in queue.due(NOW, MOST)] == [(1,), (2,)]
-
-
-def test_batches_come_in_the_order_they_were_said(queue):
-    """What was parked before what waits, though it comes later into the table, as after
-    a restart.
-    """
-    queue.add(waiting(3, session="other"), RESTARTED)
-    queue.put(Batch(tuple(waiting(1, 2)), RESTARTED), "parked", until=LATER)
-    queue.add(waiting(4, level="high"))
-    assert [batch.seqs for batch in queue.due(LATER, MOST)] == [(1, 2), (3,), (4,)]
-
-
-def test_what_is_parked_comes_when_its_time_has_come(queue):
-    """And `next_due` says when."""
-    queue.add(waiting(1, level="high"))
-    (batch,) = queue.due(NOW, MOST)
-    queue.put(batch, "parked", until=LATER)
-    assert (queue.due(NOW, MOST), queue.next_due()) == ([], LATER)
-    assert queue.due(LATER, MOST) == [batch]
-    assert queue.next_due() is None
-
-
 def test_what_is_given_back_waits_and_what_was_settled_does_not_return(queue):
     """Whoever met the fault may have done a part."""
     queue.add([*waiting(1, level="high"), *waiting(2, session="other", level="high")])
@@ -112,16 +83,6 @@ def test_a_flush_of_one_conversation_waits_for_no_other(queue):
     assert [(batch.seqs, batch.why) for batch in queue.due(NOW, MOST)] == [
         ((3,), ASKED)
     ]
-
-
-def test_what_somebody_asks_for_is_no_longer_left_over_and_has_a_try(queue):
-    """A restart is not counted against it."""
-    queue.add(waiting(1, left_over=True), RESTARTED)
-    (batch,) = queue.due(NOW, MOST)
-    queue.put(batch, "dead", reason="why")
-    queue.revive()
-    (asked,) = queue.due(NOW, MOST)
-    assert (asked.waiting[0].left_over, asked.why, asked.attempts) == (False, ASKED, 0)
 
 
 def test_closing_wakes_whoever_waits(queue):
@@ -159,12 +120,3 @@ def test_what_is_known_and_cannot_be_filed_waits_for_its_time_and_holds_up_no_fl
     assert queue.due(LATER, MOST) == [batch]
     queue.drop(batch)
     assert (queue.stuck_reason(batch.seqs), counts(queue)) == ("", {})
-
-
-def test_a_flush_tries_at_once_what_cannot_be_filed(queue):
-    queue.add(waiting(1), ASKED)
-    (batch,) = queue.due(NOW, MOST)
-    queue.put(batch.as_failed(NOW), "stuck", until=LATER, reason="the disk is full")
-    queue.revive()
-    (again,) = queue.due(NOW, MOST)
-    assert (again.seqs, again.failures, again.failing_since) == ((1,), 1, NOW)

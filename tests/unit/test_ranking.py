@@ -132,20 +132,6 @@ def test_the_time_a_question_names_becomes_a_span():
     assert question.faint == {"yesterday"}
 
 
-def test_a_question_about_the_future_names_no_span():
-    """What has not happened was not said."""
-    assert parse_question("What will I do tomorrow?", NOW).span is None
-
-
-def test_words_that_say_how_one_asks_are_faint():
-    """They count, but not as much as what is asked for."""
-    question = parse_question(
-        "I was wondering, do you remember the name of the guitar?", NOW
-    )
-    assert question.faint == {"wondering", "remember"}
-    assert {"name", "guitar"} <= set(question.words)
-
-
 # One list.
 
 
@@ -212,22 +198,6 @@ def test_a_turn_with_a_doubted_fact_is_lowered_with_it():
     assert {slot.key: slot.score for slot in slots} == pytest.approx(
         {"t": 0.88, "G": 0.55, "F": 0.38}
     )
-
-
-# row: X4
-@pytest.mark.parametrize("name", PRESETS)
-def test_parts_sum_to_the_score(name):
-    """Whatever the preset adds is a part of its own."""
-    given = [
-        scored("a", 3.0, text=2.5, neighbours=0.5),
-        scored("b", 1.0, text=1.2, question=-0.2),
-    ]
-    units = {
-        key: UnitSignals(key, importance=0.7, when=NOW - timedelta(days=10))
-        for key in "ab"
-    }
-    for slot in rank(given, units, NOW, PRESETS[name]):
-        assert slot.score == pytest.approx(sum(slot.parts.values()), abs=1e-12)
 
 
 # row: A15
@@ -335,17 +305,6 @@ def test_the_floor_holds_for_what_only_meaning_found():
         VectorMatch("on", 0.2, 0.2),
     ]
     assert sorted(one.key for one in fuse(found, near, 0.35, 0.2)) == ["far", "on"]
-
-
-def test_what_has_no_vector_counts_as_the_average():
-    """A turn said just now is neither raised nor buried."""
-    found = [scored("new", 2.0), scored("high", 2.0), scored("low", 2.0)]
-    near = [
-        VectorMatch("new", None, None),
-        VectorMatch("high", 0.9, 0.9),
-        VectorMatch("low", 0.1, 0.1),
-    ]
-    assert [one.key for one in fuse(found, near, 0.5, 0.2)] == ["high", "new", "low"]
 
 
 @examples(60)

@@ -97,14 +97,6 @@ def test_a_memory_gains_where_the_question_names_whom_it_is_about(memory, keep):
     assert "subject" not in parts(memory, "Does Anna take oat milk?", hers)
 
 
-def test_who_is_named_like_a_thing_is_not_asked_for_as_that_thing(memory, keep):
-    """As long as nobody is called so, the word is widened."""
-    keep("Our church is by the mill.")
-    assert order(memory, "What about Faith?")
-    entity(memory, "Faith", "[]")
-    assert order(memory, "What about Faith?") == []
-
-
 # row: A20
 def test_the_owner_is_no_subject(memory, keep):
     """Every second question would name them."""
@@ -327,30 +319,6 @@ def test_ties_that_follow_from_notes_are_read_from_them(memory, keep):
 
 
 # row: C34
-def test_a_memory_is_tied_to_the_ten_before_and_those_that_have_it_among_theirs(
-    memory, keep
-):
-    """As if every memory were looked at in turn."""
-    names = [keep(f"Anna said {n}.", about="[Anna]") for n in range(25)]
-    for place, name in enumerate(names):
-        before = {
-            (other, name, "entity") for other in names[max(0, place - 10) : place]
-        }
-        after = {(name, other, "entity") for other in names[place + 1 : place + 11]}
-        assert tied(memory, name) == before | after
-    assert len(tied(memory, names[12], siblings=3)) == 6
-
-
-# row: C34
-def test_what_people_ask_to_keep_is_no_conversation(memory):
-    """One wish says nothing about the next."""
-    first = memory.call("remember", {"text": "The heron nests by the mill."})["id"]
-    memory.call("remember", {"text": "The printer wants new ink."})
-    assert tied(memory, first) == set()
-    assert order(memory, "heron") == [first]
-
-
-# row: C34
 # row: X20
 def test_ties_follow_the_notes(memory, keep):
     """An edit, a status and a lost cache; what may not be recalled ties nothing."""
@@ -551,21 +519,6 @@ def test_trust_moves_a_memory_up_and_doubt_down(memory, keep, clock):
         hit["rank"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3)
         for hit in hits
     )
-
-
-# row: C28
-def test_its_own_words_do_not_hold_a_disputed_memory_up(memory):
-    """A turn and its fact share a place, and the dispute counts for both."""
-    told(memory, "I prefer the red canoe.", session="one")
-    told(memory, "I prefer the blue canoe.", session="two")
-    facts = {
-        hit["text"]: hit["key"] for hit in recalled(memory, "canoe", kinds=["fact"])
-    }
-    for text, key in facts.items():
-        memory.call("dispute", {"id": key})
-        assert [hit["kind"] for hit in recalled(memory, "canoe")] == ["fact", "fact"]
-        assert recalled(memory, "canoe")[1]["text"] == text
-        memory.call("confirm", {"id": key})
 
 
 # What is archived.

@@ -288,20 +288,6 @@ def test_the_older_of_two_stays_and_the_newer_does_not_come_back(
 
 
 # row: X9
-def test_a_pair_of_which_both_are_true_is_not_asked_about_again(
-    memory, queue, vault, told, clock
-):
-    """Both stay as they are; the log remembers the case when the trash is empty."""
-    path = asked(memory, told)
-    before = tree(vault / "facts")
-    tick(path, "both")
-    queue.obey(None)
-    assert tree(vault / "facts") == before
-    (vault / trash(vault)[0]).unlink()
-    assert memory.vault.actions_of(reviews.case_id(*(fact.id for fact in told)))
-
-
-# row: X9
 @pytest.mark.parametrize(
     ("answer", "status"),
     [("newer", "active"), ("both", "active"), ("older", "superseded")],

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from engram.core.records import Fact
-from engram.core.text import is_ulid, ulid
+from engram.core.text import ulid
 from engram.vault import facts, frontmatter, reviews
 
 ZONE = ZoneInfo("Europe/Berlin")
@@ -39,20 +39,6 @@ def tick(body: str, answer: str, box: str = "- [x]") -> str:
 
 
 # row: X9
-def test_a_doubtful_memory_says_why_and_on_which_words_and_asks():
-    """The statement is what it was; the part that asks is none of it."""
-    assert BODY == (
-        "Anna moved to Porto.\n\n![[talk#^t1]]\n\n## Review\n\n"
-        "This waits for you: no evidence in the turn. Tick one box and save; it is done at once.\n\n"
-        "> she moved\n\n- [ ] Keep it\n- [ ] Drop it\n"
-    )
-    assert facts.statement_of(BODY) == "Anna moved to Porto."
-    assert reviews.quoted(BODY) == "she moved"
-    assert reviews.quoted(facts.fact_body("x", asking=reviews.section("why"))) == ""
-    assert reviews.decision(BODY) is None
-
-
-# row: X9
 @pytest.mark.parametrize(
     "box",
     [
@@ -76,21 +62,6 @@ def test_a_tick_is_read_as_any_editor_writes_it(box, answer):
         tick(BODY, answer, box).upper(),
     ):
         assert reviews.decision(body.replace("## REVIEW", "## Review")) == answer
-
-
-# row: X9
-@pytest.mark.parametrize(
-    "body",
-    [
-        "",
-        "- [x] Keep it\n",
-        BODY,
-        BODY.replace("[ ]", "[-]"),
-        BODY.replace("[ ]", "[]"),
-    ],
-)
-def test_nothing_is_decided_without_a_tick_under_the_heading(body):
-    assert reviews.decision(body) is None
 
 
 # row: X9
@@ -200,26 +171,3 @@ def test_a_conflict_shows_both_statements_with_link_date_and_words():
         "review",
         reviews.case_id(NEW.id, OLD.id),
     )
-
-
-def test_a_pair_has_one_case_whatever_its_order():
-    """Foreign ids too; other pairs have others."""
-    first = reviews.case_id(NEW.id, OLD.id)
-    assert is_ulid(first)
-    assert first == reviews.case_id(OLD.id, NEW.id)
-    assert first[:10] == NEW.id[:10]
-    assert (
-        len(
-            {
-                first,
-                reviews.case_id(NEW.id, "fact-1"),
-                reviews.case_id("fact-1", "fact-2"),
-            }
-        )
-        == 3
-    )
-    paths = [
-        reviews.conflict_note(NEW, OLD, why, when, ZONE).path
-        for why, when in (("a", WHEN), ("b", OLD.created))
-    ]
-    assert paths[0] == paths[1]

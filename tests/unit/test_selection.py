@@ -67,15 +67,6 @@ def test_a_long_answer_of_an_assistant_takes_no_place_from_others():
     assert asked[0].tokens > 3 * POLICY.assistant_tokens
 
 
-def test_nothing_is_cut_while_tokens_are_left():
-    """What others do not need lengthens the best hits again."""
-    long = "Some advice on the garden. " * 60
-    (one,) = selected([hit("t", long, said_by="assistant")], 2000)
-    assert one.text == long
-    text = "  Two  blanks.\n\nTwo lines. "
-    assert selected([hit("a", text)], 1000)[0].text == text
-
-
 # row: C9
 def test_a_fact_comes_with_what_its_turn_says_beyond_it():
     """A statement must not hide the words that it rests on."""

@@ -80,60 +80,6 @@ def test_whatever_a_title_holds_reads_back(changes, title):
     assert turns(raw) == [turn]
 
 
-# row: X1
-def test_a_turn_on_another_day_carries_its_date():
-    """And one in an hour that happens twice its offset."""
-    midnight = said(2, occurred_at=datetime(2026, 11, 20, 23, 3, tzinfo=UTC))
-    raw = sessions.new_session([said(1), midnight], ZONE)
-    assert titles(raw)[1] == "> [!user] 2026-11-21 00:03 %%id2%%"
-    hour = [
-        said(n, occurred_at=datetime(2026, 10, 25, n - 1, 30, tzinfo=UTC))
-        for n in (1, 2)
-    ]
-    raw = sessions.new_session(hour, ZONE)
-    assert titles(raw) == [
-        "> [!user] 02:30+02:00 %%id1%%",
-        "> [!user] 02:30+01:00 %%id2%%",
-    ]
-    assert turns(raw) == hour
-
-
-# row: X1
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "\n",
-        " a ",
-        "^t3",
-        "x ^t9",
-        "> [!user] 12:00 %%x%%",
-        "---",
-        "%%",
-        "<script>",
-        "## Conversation",
-        "# a",
-    ],
-)
-def test_whatever_is_said_stays_one_turn(text):
-    """No text opens a turn, a section or a block of its own."""
-    said_so = [said(1, text), said(2, "next")]
-    assert turns(sessions.new_session(said_so, ZONE)) == said_so
-
-
-# row: B18
-def test_an_append_adds_turns_and_two_numbers():
-    """The rest of the file is the same bytes."""
-    raw = sessions.new_session([said(1)], ZONE)
-    new = sessions.append_turns(raw, [said(2), said(3)], ZONE)[0]
-    assert new.startswith(
-        raw.replace(b"ended: 2026-11-20T21:13", b"ended: 2026-11-20T21:15").replace(
-            b"turns: 1", b"turns: 3"
-        )
-    )
-    assert turns(new) == [said(1), said(2), said(3)]
-
-
 # row: B18
 def test_an_append_of_what_is_there_changes_nothing():
     """A replay after a crash finds its turns written."""
@@ -230,14 +176,6 @@ def test_a_callout_without_block_id_is_the_persons():
     )
     assert turns(raw) == [said(1)]
     assert turns(sessions.append_turns(raw, [said(2)], ZONE)[0]) == [said(1), said(2)]
-
-
-def test_an_edited_or_deleted_turn_is_obeyed():
-    """The file is the truth."""
-    raw = sessions.new_session([said(1), said(2, "tea")], ZONE)
-    assert turns(raw.replace(b"> tea", b"> coffee"))[1].turn.text == "coffee"
-    cut = raw.replace(b"> [!user] 21:13 %%id1%%\n> hello\n\n^t1\n\n", b"")
-    assert turns(cut) == [said(2, "tea")]
 
 
 def test_a_block_id_that_stands_twice_is_a_problem():

@@ -265,19 +265,6 @@ def test_each_night_comes_once_at_its_local_hour_also_where_the_clocks_change(be
     ]
 
 
-def test_two_months_in_one_step_and_in_many_leave_the_same_vault(begin, tmp_path):
-    """Where the test stops the clock in between changes nothing."""
-    left = []
-    for name, step in (("one", timedelta(days=60)), ("many", timedelta(hours=7))):
-        sim = begin(name=name)
-        say(sim, "I live in Berlin and I need to call the bank next week.")
-        say(sim, "It was a long day at the zoo.")
-        while sim.now < FRIDAY + timedelta(days=60):
-            sim.advance(min(sim.now + step, FRIDAY + timedelta(days=60)))
-        left.append({**notes(tmp_path / name), "runs": runs(tmp_path / name)})
-    assert left[0] == left[1]
-
-
 def test_no_thread_is_started_and_nothing_sleeps(begin, tmp_path, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda _seconds: pytest.fail("it sleeps"))
     before = threading.active_count()

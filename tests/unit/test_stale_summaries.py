@@ -108,18 +108,6 @@ def test_of_a_conversation_without_a_word_left_no_summary_remains(memory, clock)
     assert b"Zelda" in before  # the words of the conversation stay in its file
 
 
-# row: X8
-def test_what_is_shown_again_is_in_the_summary_again(memory, clock):
-    observe(memory, TENT, SECRET)
-    sum_up(memory, clock)
-    delete(memory, "camp1")
-    sum_up(memory, clock)
-    key = f"{note_of(memory).stem}#^t2"
-    memory.call("update", {"id": key, "status": "active"})
-    sum_up(memory, clock)
-    assert "Zelda" in memory.call("context", {})["text"]
-
-
 # row: X23
 @pytest.mark.parametrize("where", ["key", "block"])
 def test_the_words_of_a_person_in_a_summary_stay(memory, clock, where):
@@ -260,17 +248,6 @@ def test_what_other_words_support_stays(memory, clock):
     assert people(memory) == ["Tom"]
     assert not edges(memory)
     (note,) = memory.settings.vault.glob("entities/people/Tom.md")
-    assert "Oslo" not in note.read_text()
-
-
-# row: X23
-def test_the_note_of_a_person_stays_with_their_own_words(memory):
-    observe(memory, TOM)
-    (note,) = memory.settings.vault.glob("entities/people/Tom.md")
-    note.write_text(note.read_text() + "\nHe owes me a cake.\n")
-    memory.files.rescan(None)
-    delete(memory, "camp0")
-    assert "He owes me a cake." in note.read_text()
     assert "Oslo" not in note.read_text()
 
 

@@ -83,19 +83,6 @@ def test_a_plan_holds_only_for_the_bytes_it_was_made_for(vault, note):
     assert not vault.exists("facts/y.md")
 
 
-def test_a_plan_says_what_each_path_holds(vault, note):
-    """The index is told the bytes, not to look again."""
-    sha = disk.sha256(NOTE)
-    held = changes.write(
-        vault,
-        [
-            Edit("facts/x.md", sha, {"pinned": True}, "pin"),
-            Create("facts/y.md", {}, "Words.\n", "new"),
-        ],
-    )
-    assert held == {path: vault.read(path) for path in ("facts/x.md", "facts/y.md")}
-
-
 def test_a_name_that_a_person_took_is_not_written_over(vault, note):
     """The same bytes again are no fault, since a replay writes them."""
     vault.create("facts/x.md", NOTE)
@@ -226,16 +213,6 @@ def test_a_move_patches_on_the_way_and_leaves_one_note(vault, note):
     assert vault.read("archive/2026-11-20/x.md") == held["archive/2026-11-20/x.md"]
     assert not note.exists()
     assert not list(disk.leftovers(vault.root))
-
-
-# row: X3
-def test_a_move_without_a_patch_keeps_the_very_file(vault, note):
-    """Its inode and times too, for nothing is written."""
-    before = note.stat()
-    changes.write(vault, [moved(to=".trash/2026-11-20/x.md")])
-    after = (vault.root / ".trash/2026-11-20/x.md").stat()
-    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    assert vault.notes("facts") == []
 
 
 # row: X3

@@ -279,13 +279,6 @@ def test_a_fact_comes_back_as_a_candidate(fake):
     assert candidate.when.words.casefold() == "last friday"
 
 
-def test_nothing_worth_remembering_is_an_answer(fake):
-    """An empty list is no failure and is not asked again."""
-    fake.script({"facts": []})
-    assert asking(fake) == Extraction((), EXTRACTOR, {})
-    assert len(fake.asked) == 1
-
-
 # row: A4
 def test_an_unreadable_reply_is_asked_again_with_the_reason(fake):
     """The second question is the first one with the error."""
@@ -393,34 +386,6 @@ def test_a_reply_tells_of_which_scale_its_one_is(given_values, shares):
     assert tuple(one.importance for one in found.candidates) == shares
     other = reading(MOVED | {"importance": 7, "confidence": 1}).candidates[0]
     assert (other.importance, other.confidence) == (0.7, 1.0)
-
-
-# row: A31
-@pytest.mark.parametrize(
-    ("said", "category", "tags"),
-    [
-        ("factual", "fact", ()),
-        ("Architectural", "decision", ()),
-        ("procedural", "skill", ()),
-        ("meta", "principle", ()),
-        ("insight", "fact", ("insight",)),
-        ("friction", "fact", ("friction",)),
-    ],
-)
-def test_a_model_may_name_a_category_as_the_seeds_do(said, category, tags):
-    """The kinds of other systems are categories, some of them with a tag."""
-    found = one(category=said, tags=[])
-    assert (found.category, found.tags) == (category, tags)
-
-
-# row: B19
-def test_a_lifetime_is_one_of_four_words_or_unsaid():
-    """Case does not count."""
-    assert one(lifetime="Month").lifetime == "month"
-    assert [one(lifetime=value).lifetime for value in ("decade", "", None, 7)] == [
-        ""
-    ] * 4
-    assert one().lifetime == ""
 
 
 SISTER = {

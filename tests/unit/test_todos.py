@@ -101,17 +101,6 @@ def test_a_hedge_with_a_time_is_a_promise():
     assert todos.with_loop_tag(one) == one
 
 
-# row: E15
-def test_the_key_of_a_loop_is_the_same_for_the_same_words():
-    assert todos.loop_key("The printer in the office keeps jamming!") == todos.loop_key(
-        "the printer in the office keeps jamming"
-    )
-    assert (
-        todos.loop_key("The printer in the office keeps jamming.")
-        == "printer_office_keeps_jamming"
-    )
-
-
 def promise(memory, text, **more):
     return memory.call("remember", {"text": text, "category": "commitment", **more})[
         "id"

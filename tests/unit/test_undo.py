@@ -12,8 +12,8 @@ from datetime import timedelta
 import pytest
 
 from engram.errors import ConflictError, NotFoundError, StorageError
-from engram.vault import disk, syscalls
-from engram.vault.changes import FileStep, RecordedRun, Write, apply, plan_undo
+from engram.vault import syscalls
+from engram.vault.changes import Write, apply
 from engram.vault.runs import RunHistory
 from engram.vault.store import Vault
 
@@ -105,17 +105,6 @@ def test_taking_back_twice_changes_nothing_more(filled):
 
 
 # row: X6
-# row: X10
-def test_a_dry_undo_says_what_it_would_do(filled):
-    keeping, _ = filled
-    report = keeping.run()
-    before = keeping.everything()
-    told = keeping.order.undo(report.run, dry_run=True)
-    assert keeping.everything() == before
-    assert told.actions == keeping.order.undo(report.run).actions
-
-
-# row: X6
 # row: X23
 def test_what_a_person_changed_since_stays_and_is_named(filled):
     """Edited, deleted, or another file in the old place; all else is taken back."""
@@ -189,15 +178,6 @@ def test_what_is_kept_has_a_limit_and_the_oldest_goes_first(tmp_path):
     assert sum(path.stat().st_size for path in (tmp_path / "history").iterdir()) <= 3000
 
 
-def test_equal_contents_are_kept_once(tmp_path):
-    history, raw = _history(tmp_path), b"x" * 10_000
-    writes = [Write(f"{n}.md", "", raw, b"") for n in range(9)]
-    steps = tuple(write.step for write in writes)
-    history.record("A", writes)
-    assert (tmp_path / "history" / "A.run").stat().st_size < 20_000
-    assert history.load("A") == RecordedRun("A", steps, {disk.sha256(raw): raw})
-
-
 @pytest.mark.parametrize(
     "damage",
     [lambda raw: raw[:-1], lambda _: b"", lambda _: b"{}\n", lambda raw: b"x" + raw],
@@ -210,22 +190,6 @@ def test_a_damaged_run_is_not_taken_back(tmp_path, damage):
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(StorageError, match="cannot be read"):
         history.load("A")
-
-
-# row: X6
-def test_lines_that_a_log_got_since_stay(memory):
-    """Rows were taken out of it by the run, others were added later."""
-    vault = memory.vault
-    was, now = b'{"a": 1}\n{"b": 2}\n', b'{"b": 2}\n'
-    vault.create("state/x.jsonl", now + b'{"c": 3}\n')
-    step = FileStep(
-        "state/x.jsonl", "state/x.jsonl", disk.sha256(was), disk.sha256(now), len(now)
-    )
-    run = RecordedRun("A", (step,), {disk.sha256(was): was})
-    writes, stays = plan_undo(vault, run)
-    assert not stays
-    apply(vault, writes).check()
-    assert vault.read("state/x.jsonl") == b'{"a": 1}\n{"b": 2}\n{"c": 3}\n'
 
 
 def test_a_step_is_not_done_on_other_bytes(memory):

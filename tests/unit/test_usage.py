@@ -119,31 +119,6 @@ def test_what_could_not_be_written_is_written_by_the_next_flush(vault):
 
 
 # row: A19
-def test_counts_of_two_devices_add_up_and_the_latest_anchor_holds(vault):
-    """Both used it without knowing of each other: four recalls, and the salience of the
-    later one.
-    """
-    laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
-    recall(laptop, ANNA, NOW, 3)
-    recall(desktop, ANNA, NOW + HOUR)
-    desktop.record(
-        {ANNA: replace(desktop.usage_of(ANNA), confirmations=1, evidence_at=NOW - HOUR)}
-    )
-    laptop.flush()
-    desktop.flush()
-    for usage_log in (laptop, desktop):
-        usage_log.refresh(NOW)
-        both = usage_log.usage_of(ANNA)
-        assert (both.access, both.confirmations, both.stability) == (
-            4,
-            1,
-            pytest.approx(1.4),
-        )
-        assert (both.last_access, both.evidence_at) == (NOW + HOUR, NOW - HOUR)
-        assert (both.salience, both.salience_at) == (0.55, NOW + HOUR)
-
-
-# row: A19
 def test_a_device_counts_only_what_it_saw_itself(vault):
     """It bumps what it knows of all devices and writes its own share, so nothing is
     counted twice.
@@ -180,18 +155,6 @@ def test_gains_of_stability_add_up_to_the_most_there_is(vault):
     desktop.flush()
     assert json.loads(text(vault, DESKTOP).splitlines()[-1])["stability"] == 4.0
     assert desktop.usage_of(ANNA).access == 61
-
-
-def test_counts_never_fall(vault):
-    """Whoever notes an older state than there is meanwhile takes no recall back."""
-    usage_log = fresh(vault)
-    old = usage_log.usage_of(ANNA)
-    recall(usage_log, ANNA, NOW, 5)
-    usage_log.record({ANNA: seen(old, NOW + HOUR)})
-    assert (usage_log.usage_of(ANNA).access, usage_log.usage_of(ANNA).salience) == (
-        5,
-        0.55,
-    )
 
 
 def test_torn_and_foreign_lines_are_passed_over(vault):
@@ -238,16 +201,6 @@ def test_torn_and_foreign_lines_are_passed_over(vault):
         "\n".join([*lines, json.dumps(good), json.dumps(good | {"access": 77})[:-1]]),
     )
     assert fresh(vault).usage_of(ANNA) == Usage(access=2, stability=1.2)
-
-
-def test_bytes_that_are_no_text_are_passed_over(vault):
-    """Zeroes after a power cut, or another encoding."""
-    usage_log = fresh(vault)
-    recall(usage_log, ANNA, NOW)
-    usage_log.flush()
-    good = text(vault).encode()
-    (vault.root / usage_log.path).write_bytes(b"\0" * 512 + b"\n\xff\xfe{\n" + good)
-    assert fresh(vault).usage_of(ANNA) == usage_log.usage_of(ANNA)
 
 
 def test_only_files_of_devices_are_read(vault):
@@ -342,40 +295,6 @@ def test_a_clock_set_back_takes_back_no_count(vault):
     assert fresh(vault).usage_of(ANNA) == Usage(
         3, NOW + HOUR, 2, NOW, 1.3, 0.6, NOW + HOUR
     )
-
-
-def test_compaction_waits_until_most_lines_are_superseded_and_then_changes_no_answer(
-    vault,
-):
-    """One line for each memory is left, in order; a second run and an untouched file
-    stay as they are.
-    """
-    usage_log = fresh(vault)
-    recall(usage_log, BEN, NOW - HOUR)
-    usage_log.flush()
-    for hour in range(3):
-        recall(usage_log, BEN, NOW + hour * HOUR)
-        recall(usage_log, ANNA, NOW + hour * HOUR)
-        usage_log.flush()
-        assert (usage_log.compact(NOW) > 0) == (hour == 1), (
-            "five lines for two memories, and after that four"
-        )
-    again = fresh(vault)
-    assert (again.usage_of(ANNA), again.usage_of(BEN)) == (
-        usage_log.usage_of(ANNA),
-        usage_log.usage_of(BEN),
-    )
-    recall(usage_log, BEN, NOW + 5 * HOUR)
-    usage_log.flush()
-    assert usage_log.compact(NOW) > 0
-    held = text(vault)
-    assert [json.loads(line)["id"] for line in held.splitlines()] == [ANNA, BEN]
-    assert (usage_log.compact(NOW), fresh(vault).compact(NOW), text(vault)) == (
-        0,
-        0,
-        held,
-    )
-    assert fresh(vault).usage_of(BEN) == usage_log.usage_of(BEN)
 
 
 class Killed(BaseException):

@@ -16,7 +16,6 @@ from engram.core.records import Box, Trace
 from engram.errors import ConflictError, StorageError
 from engram.vault import boxes as forms
 from engram.vault import frontmatter
-from engram.vault.paths import is_ignored, kind_of
 
 POLICY = BoxPolicy()
 ZONE = ZoneInfo("Europe/Berlin")
@@ -46,18 +45,6 @@ def test_a_box_note_reads_well():
         "%% engram:begin memories %%\n"
         "- [[fact-anna-lives-in-porto-12345678]]\n- [[plan-visit-anna-87654321]]\n"
         "%% engram:end memories %%\n"
-    )
-
-
-# row: C32
-def test_a_trace_note_lists_its_boxes_with_their_dates():
-    """And its name is no thing's name: a link to Porto must not lead to what was said
-    about it.
-    """
-    assert forms.trace_path(TRACE) == "traces/porto-1a2b3c4d.md"
-    assert forms.trace_note(b"", TRACE, ZONE, POLICY).decode() == (
-        "---\nid: trace-1a2b3c4d\nkind: trace\ntopics:\n  - porto\n  - anna müller\nseen: 2026-11-20T22:10:00\n---\n"
-        "# Porto\n\n%% engram:begin boxes %%\n- [[box-porto-anna-müller-c5d9e1fx]], 2026-11-20\n%% engram:end boxes %%\n"
     )
 
 
@@ -154,21 +141,6 @@ def test_words_of_a_conversation_are_shown_and_never_run():
 
 
 # row: C31
-@pytest.mark.parametrize(
-    ("minutes", "words"),
-    [
-        (0, "20 November 2026, 23:50"),
-        (5, "20 November 2026, 23:50 to 23:55"),
-        (20, "20 November 2026, 23:50 to 21 November 2026, 00:10"),
-    ],
-)
-def test_a_stretch_of_time_in_words(minutes, words):
-    """A moment, a part of a day, over midnight."""
-    start = datetime(2026, 11, 20, 22, 50, tzinfo=UTC)
-    assert forms.span(start, start + timedelta(minutes=minutes), ZONE) == words
-
-
-# row: C31
 # row: C32
 def test_the_state_is_read_back():
     """Open and sealed boxes, and traces; a line for each."""
@@ -185,19 +157,6 @@ def test_the_state_is_read_back():
     assert forms.traces_from(forms.traces_text(private)) == private
     assert forms.traces_from(forms.traces_text({})) == {}
     assert len(forms.open_boxes_text(held).splitlines()) == len(held)
-
-
-# row: C31
-def test_the_last_line_of_a_box_says_how_it_stands():
-    """It is then the latest of all; a line that was cut short was never decided."""
-    other = forms.OpenBox(replace(BOX, id="other"), START)
-    filed = forms.OpenBox(BOX, START, TRACE.id, filed=True)
-    lines = forms.open_boxes_text([forms.OpenBox(BOX, START), other, filed])
-    assert forms.open_boxes_from(lines) == ((other, filed), True)
-    assert forms.open_boxes_from(lines[:-1]) == (
-        (forms.OpenBox(BOX, START), other),
-        True,
-    )
 
 
 # row: C31
@@ -221,11 +180,3 @@ def test_a_damaged_list_of_traces_is_said_to_be_damaged(raw):
     """And never half believed."""
     with pytest.raises(StorageError):
         forms.traces_from(raw)
-
-
-# row: C31
-def test_boxes_and_traces_are_no_notes_of_the_users():
-    """They repeat what the facts say, and would be found besides them."""
-    assert kind_of(f"boxes/{NAME}.md") is None
-    assert kind_of("traces/porto-1a2b3c4d.md") is None
-    assert is_ignored("boxes")

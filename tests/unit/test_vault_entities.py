@@ -165,13 +165,6 @@ def test_the_days_of_a_relation_stand_behind_its_name(days, since, until):
     assert relations_of(with_relations("", [found])) == (found,)
 
 
-# row: B1
-def test_what_holds_stands_before_what_is_over():
-    old, new = RelationLine("boss", "Ben", until="2026-10"), RelationLine("boss", "Eva")
-    body = with_relations(with_relations("", [old]), [new])
-    assert relations_of(body) == (new, old)
-
-
 # row: E2
 @pytest.mark.parametrize(
     ("name", "expected"),

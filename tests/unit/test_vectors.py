@@ -52,12 +52,6 @@ def store(tmp_path):
     return Vectors(tmp_path / "vectors", "m")
 
 
-def test_a_text_has_one_key():
-    """Also one with a broken character; other texts have others."""
-    assert digest("tea") == digest("tea") != digest("Tea")
-    assert 0 <= digest("half \ud83d") < 2**64
-
-
 def test_what_is_missing_is_told_once_and_in_order(store):
     """Until it is put."""
     store.put({2: unit(1, 0)})
@@ -81,12 +75,6 @@ def test_the_nearest_come_first_and_ties_by_key(store):
     assert search(store, unit(1, 0), 0) == []
 
 
-def test_an_empty_store_finds_nothing(store):
-    """No dimension is known yet."""
-    assert search(store, unit(1, 0), 3) == []
-    assert store.dimension == 0
-
-
 # row: X20
 def test_vectors_are_there_after_a_restart(store, tmp_path):
     """More than one file of them, to the last bit; full ones are mapped."""
@@ -104,13 +92,6 @@ def test_vectors_are_there_after_a_restart(store, tmp_path):
         [np.frombuffer(pairs[key], np.float32).reshape(1, -1) for key in (2499, 7)]
     )
     assert np.array_equal(again.matrix([2499, 9999, 7]), wanted)
-
-
-def test_a_known_vector_stays_as_it_is(store):
-    """The same text gets no second one."""
-    store.put({1: unit(1, 0)})
-    store.put({1: unit(0, 1), 2: unit(0, 1)})
-    assert search(store, unit(1, 0), 2) == [(1, 1.0), (2, 0.0)]
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "gone", "other"])
@@ -201,30 +182,6 @@ def held(store, keys):
 
 
 # row: D12
-def test_vectors_are_kept_in_fewer_bits_and_found_all_the_same(store, tmp_path):
-    """Each as precision makes it, also after a restart; whole ones to the last bit; no
-    file is left over.
-    """
-    pairs = units(2500)
-    store.put(pairs)
-    wanted = {key: (8, 4, 2)[key % 5] for key in pairs if key % 5 < 3}
-    store.store(wanted)
-    again = Vectors(tmp_path / "vectors", "m")
-    query = unit(*range(1, 9))
-    assert search(again, query, 2500) == search(store, query, 2500)
-    for one in (store, again):
-        assert held(one, pairs) == {key: wanted.get(key, 32) for key in pairs}
-        for bits in (8, 4, 2):
-            some = [key for key, many in wanted.items() if many == bits]
-            assert np.array_equal(
-                one.matrix(some),
-                list(packed({key: pairs[key] for key in some}, bits).values()),
-            )
-    assert not any(rows.flags.owndata for _, rows in again.parts())
-    assert again.missing(pairs) == []
-
-
-# row: D12
 def test_a_vector_takes_the_bytes_of_its_precision(store, tmp_path):
     """At 384 numbers 1536, 392, 200 and 104, and 8 for its key."""
     pairs = units(BLOCK_SIZE, 384)
@@ -272,28 +229,6 @@ def test_what_was_made_again_is_not_forgotten_for_what_was_worn(store, tmp_path)
 
 
 # row: D12
-def test_packing_again_changes_no_byte(store, tmp_path):
-    """What has as many bits as it is to have stays where it is; what nobody knows is
-    passed over.
-    """
-    pairs = units(1500)
-    store.put(pairs)
-    wanted = dict.fromkeys(list(pairs)[:300], 4) | {9999: 2}
-    store.store(wanted)
-    before = {
-        path: (path.stat().st_mtime_ns, path.read_bytes())
-        for path in (tmp_path / "vectors").iterdir()
-    }
-    generation = store.generation
-    store.store(wanted)
-    assert {
-        path: (path.stat().st_mtime_ns, path.read_bytes())
-        for path in (tmp_path / "vectors").iterdir()
-    } == before
-    assert store.generation == generation
-
-
-# row: D12
 def test_a_crash_amid_packing_leaves_every_vector_once(store, tmp_path):
     """The packed file was written, the other not yet: the next start counts none twice,
     and nothing is lost.
@@ -324,42 +259,6 @@ def test_a_broken_packed_file_is_dropped(store, tmp_path):
     again = Vectors(tmp_path / "vectors", "m")
     assert again.missing(pairs) == list(pairs)[:40]
     assert not path.exists()
-
-
-# row: D12
-def test_room_that_is_left_is_filled_again(store, tmp_path):
-    """Years of packing and adding leave no trail of small files."""
-    kept = {}
-    for night in range(30):
-        fresh = {key + night * 200: vector for key, vector in units(200).items()}
-        store.put(fresh)
-        kept |= fresh
-        store.store(dict.fromkeys(fresh, 8) if night % 2 else dict.fromkeys(kept, 4))
-    assert len(store) == 6000
-    assert len(list((tmp_path / "vectors").iterdir())) <= 8
-
-
-# row: D13
-def test_questions_amid_packing_see_every_vector(store):
-    """From other threads, while block after block is packed."""
-    pairs = units(3000)
-    store.put(pairs)
-    faults, going = [], threading.Event()
-
-    def watch():
-        while not going.is_set():
-            if len(found := search(store, pairs[1], 3000)) != 3000 or found[0][1] < 0.9:
-                faults.append(found[:1])
-
-    threads = [threading.Thread(target=watch) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for bits in (8, 4, 2):
-        store.store(dict.fromkeys(pairs, bits))
-    going.set()
-    for thread in threads:
-        thread.join()
-    assert faults == []
 
 
 # row: D12
@@ -469,16 +368,6 @@ def test_the_nearest_are_found_in_any_precision(tmp_path):
     assert found["4"] >= 0.85
     assert found["2"] >= 0.55
     assert found["mixed"] >= 0.75
-
-
-def test_strange_files_in_the_folder_are_let_be(store, tmp_path):
-    """Only what bears our names is ours."""
-    stranger = tmp_path / "vectors" / "notes.txt"
-    stranger.write_text("mine")
-    store.put({1: unit(1, 0)})
-    store.drop_others()
-    assert len(Vectors(tmp_path / "vectors", "m")) == 1
-    assert stranger.exists()
 
 
 def test_places_hold_while_others_are_put(store):

@@ -167,19 +167,6 @@ def test_a_person_who_says_it_confirms_it_too(held):
     assert "pinned: true" in note.read_text()
 
 
-def test_an_expiry_that_a_person_set_is_not_cleared(held):
-    """Only a speculation is waiting to be confirmed."""
-    kept = held.call(
-        "remember",
-        {"text": "The key lies under the mat.", "expires": "2026-12-24T00:00:00"},
-    )
-    batch = batch_of(held, WORDS)
-    assert held.pipeline.file(
-        batch, said(batch, "The key lies under the mat.")
-    ).confirmed == (kept["id"],)
-    assert "expires: 2026-12-24T00:00:00" in facts(held)[0].read_text()
-
-
 def test_ids_follow_from_turn_ordinal_and_extractor(held, opened):
     """The same batch gives the same ids, another extractor others."""
     batch = batch_of(held, WORDS)
@@ -398,20 +385,6 @@ def test_a_fact_cites_its_own_turn_where_a_person_took_the_block(held, opened, a
         "observe", {"turns": [{"id": "z", "session": "walk", "text": "Bye."}]}
     )
     assert answer["keys"] == (f"{session.stem}#^t4",)
-
-
-# row: X4
-def test_what_is_remembered_cites_its_own_turn_where_a_person_took_the_block(held):
-    """The same for words that do not go through the journal."""
-    held.call("remember", {"text": "Anna drinks tea."})
-    (session,) = facts(held, "sessions")
-    session.write_text(
-        session.read_text() + "\n> [!user] 10:00 %%theirs%%\n> I hate liver.\n\n^t2\n"
-    )
-    kept = held.call("remember", {"text": "Rex is a dog."})
-    assert [turn["text"] for turn in held.call("why", {"id": kept["id"]})["turns"]] == [
-        "Rex is a dog."
-    ]
 
 
 # row: X8
