@@ -15,7 +15,6 @@ from engram.core.attributes import attribute
 from engram.core.categories import category_of
 from engram.core.language.dates import latest, next_beginning
 from engram.core.language.states import USER, State, bare_subject, names_same
-from engram.core.language.topics import tells_name
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
@@ -35,10 +34,6 @@ DEATH = "alive"
 
 SEVERAL = frozenset({"employer", "job"})
 """Attributes of which a person may have several values; "I quit" ends one of them."""
-
-_NAME_WORDS = 3
-"""The largest number of words of a name."""
-_END = " .!"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +79,8 @@ def _is_corrected(new: State, old: State) -> bool:
     if new.over or old.over or new.addition:
         return False
     row = attribute(new.attribute)
-    if not (row.single or row.fixed) or new.attribute != old.attribute:
+    is_one = row.single or row.fixed or row.named
+    if not is_one or new.attribute != old.attribute:
         return False
     return _same_subject(new, old) and not (_covers(new, old) or _covers(old, new))
 
@@ -92,12 +88,14 @@ def _is_corrected(new: State, old: State) -> bool:
 def is_unclear(made: Change, others: Sequence[Change]) -> bool:
     """Return whether words without a value ("I quit") may end any of several values.
 
-    "Training moved to Friday" may refer to either child. The end of one of several
-    values of a statement does not end the others.
+    "Training moved to Friday" may refer to either child, another name to either son.
+    The end of one of several values of a statement does not end the others.
     """
-    if attribute(made.new.attribute).thing:
+    row = attribute(made.new.attribute)
+    if row.thing:
         return len({one.old.subject for one in others}) > 1
-    if made.new.value or made.new.attribute not in SEVERAL:
+    is_name = row.named and not row.single
+    if not is_name and (made.new.value or made.new.attribute not in SEVERAL):
         return False
     values = {
         frozenset(one.old.value)
@@ -227,28 +225,6 @@ def is_replaced(states: Iterable[State], later: Iterable[State]) -> bool:
         for newer in later
         for state in earlier
         if not newer.planned
-    )
-
-
-def names_differ(new: str, old: str) -> bool:
-    """Return whether two statements end with different names of the same being.
-
-    >>> names_differ("The user's son is called Tim.", "The user's son is called Max.")
-    True
-    >>> names_differ("The user works with Ben.", "The user works with Ada.")
-    False
-    """
-    new_words, old_words = new.rstrip(_END).split(), old.rstrip(_END).split()
-    same = 0
-    for new_word, old_word in zip(new_words, old_words, strict=False):
-        if new_word.casefold() != old_word.casefold():
-            break
-        same += 1
-    values = new_words[same:], old_words[same:]
-    states_name = tells_name(" ".join(new_words[:same]))
-    return states_name and all(
-        0 < len(value) <= _NAME_WORDS and all(word[0].isupper() for word in value)
-        for value in values
     )
 
 

@@ -392,7 +392,7 @@ def _claims(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
         return
     linked = [one for one in known if one.relation in {"replaces", "ends"}]
     yield from _by_states(new, known)
-    yield from _by_rivals(new, known)
+    yield from (_Claim(one, SAID_AGAIN, "rival") for one in known if one.undone)
     for one in linked:
         yield _Claim(one, REPLACED if one.relation == "replaces" else OVER, "link")
 
@@ -434,25 +434,6 @@ def _begins(new: Statement, state: State) -> datetime | None:
     if day is None or attribute(state.attribute).thing:
         return new.said_at
     return max(day, new.said_at)
-
-
-def _by_rivals(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
-    """Yield the facts that contradict the latest words of the user.
-
-    These are facts that once replaced the same statement, and a fact with another name
-    that the statement corrects. With several such facts it is unclear which one is
-    meant.
-    """
-    undone = [one for one in known if one.undone]
-    for one in undone:
-        yield _Claim(one, SAID_AGAIN, "rival")
-    if undone or not new.corrects:
-        return
-    others = [
-        one for one in known if changes.names_differ(new.fact.text, one.fact.text)
-    ]
-    for one in others:
-        yield _Claim(one, "corrected (rule)", "rival", len(others) > 1)
 
 
 def _successor(new: Statement, known: Sequence[Known]) -> Known | None:

@@ -61,16 +61,21 @@ class StateSearch:
         return self.name_words().issuperset(normalise(turn.speaker).split())
 
     def near(
-        self, states: Iterable[State], statuses: Collection[str], persona: str | None
+        self,
+        states: Iterable[State],
+        statuses: Collection[str],
+        persona: str | None,
+        *,
+        every: bool = False,
     ) -> list[Fact]:
         """Return the facts of these statuses in the slots of `states`, newest first.
 
         There are at most `policy.dedup.pool` for each state. With a persona only those
-        that it sees.
+        that it sees; with `every` all values of an attribute that may have several.
         """
         keys: dict[str, None] = {}
         for state in states:
-            latest = sorted(self._keys(state), reverse=True)
+            latest = sorted(self._keys(state, every=every), reverse=True)
             keys |= dict.fromkeys(latest[: self.settings.policy.dedup.pool])
         return self._facts(keys, statuses, persona)
 
@@ -96,7 +101,7 @@ class StateSearch:
             and (persona is None or unit.persona in {None, persona})
         ]
 
-    def _keys(self, state: State) -> Iterator[str]:
+    def _keys(self, state: State, *, every: bool) -> Iterator[str]:
         """Yield the ids of the facts that a state may replace or end."""
         if state.attribute == "alive":
             words = bare_subject(state.subject)
@@ -112,5 +117,6 @@ class StateSearch:
                 and bool({*bare_subject(told)} & {*bare_subject(state.subject)})
             )
             # of many values only the same one counts: "no coffee", "likes coffee"
-            if same and (row.single or not new or new & set(value.split())):
+            is_same_value = not new or new & set(value.split())
+            if same and (every or row.single or is_same_value):
                 yield key

@@ -185,7 +185,9 @@ class Gatherer:
         if not new.states:
             return {}
         plan, most = self.plan, self.note_writer.settings.policy.dedup.neighbours
-        found = self.comparison.states.near(new.states, STATUSES, persona)
+        found = self.comparison.states.near(
+            new.states, STATUSES, persona, every=new.corrects
+        )
         told = {changes.slot_of(state) for state in new.states}
         single = {
             changes.slot_of(state)
@@ -229,7 +231,6 @@ class Gatherer:
             or one.undone
             or new.fact.id in one.fact.superseded_by
             or decide.is_repetition(one, cuts)
-            or (new.corrects and changes.names_differ(new.fact.text, one.fact.text))
         )
 
     def _replaced(self, known: Fact, fact: Fact) -> bool:

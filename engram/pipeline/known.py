@@ -39,8 +39,6 @@ OF_EACH = 2
 """Number of facts for each of these attributes."""
 NEAREST = 5
 """Number of facts taken from one search."""
-SHARE = 3
-"""Facts from searches by sentence for each fact from another search."""
 WORDS = 40
 """Number of significant words of the turns that are searched for singly."""
 SUBJECTS = 12
@@ -77,19 +75,18 @@ class KnownFacts:
         now = own[-1].occurred_at
         where = SearchFilter(("fact",), ("active",), own[-1].persona or "")
         statements = _sentences(own)[:most]
-        replies = _sentences([turn for turn in turns if turn.role == "assistant"])
-        by_reply = self._by_sentences(replies[: most // 2], now, where)
+        replies = [turn for turn in turns if turn.role == "assistant"]
+        few = most // 2
+        beside = [*_sentences(before)[-few:], *_sentences(replies)[:few]]
         by_words = self._by_sentences(statements, now, where)
-        by_single_word = self._by_single_words(statements, now, where)
         searches = [
-            self._by_state(statements, where)[: most // 2],
+            self._by_state(statements, where),
             self._standing(STANDING, where),
             *self._by_vectors(statements, where, embed),
-            *(by_words[part::SHARE] for part in range(SHARE)),
+            by_words,
+            self._by_single_words(statements, now, where),
             self._by_subject(turns, now, where),
-            *(by_single_word[part::SHARE] for part in range(SHARE)),
-            self._by_sentences(_sentences(before)[-most // 2 :], now, where),
-            by_reply,
+            self._by_sentences(beside, now, where),
         ]
         always = self._standing(HEALTH, where)
         always += self._promises(by_words, where)

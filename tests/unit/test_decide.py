@@ -213,7 +213,7 @@ SON = "The user's son is called {}."
     ("text", "values", "action"),
     [
         ("The user lives in {}.", ("Rome", "Berlin"), "supersede+"),
-        (SON, ("Tim", "Max"), "supersede"),
+        (SON, ("Tim", "Max"), "supersede+"),
         (SON, ("Tim", "Max", "Leo"), "ask"),
         ("The user's birthday is on {} May.", ("3", "4"), "supersede+"),
         ("The user likes {}.", ("tea", "coffee"), ""),

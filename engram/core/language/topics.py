@@ -156,11 +156,6 @@ def _meaningful(text: str, code: str = "") -> list[_TopicWord]:
     ]
 
 
-def tells_name(text: str) -> bool:
-    """Return whether a text contains a word for a name or for being called."""
-    return any(piece.token == _NAME for piece in _pieces(text))
-
-
 def is_about_user(sentence: str) -> bool:
     """Return whether a sentence is about the user and no other person."""
     small = (piece.word for piece in _pieces(sentence) if not piece.capital)
