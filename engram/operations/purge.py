@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ from engram.core.records import Fact, FiledTurn
 from engram.errors import BadRequestError, EngramError, ForbiddenError, NotFoundError
 from engram.operations.results import Purged
 from engram.operations.signature import operation
-from engram.pipeline.forgetting import EVERY_STATUS
+from engram.pipeline.forgetting import EVERY_STATUS, naming
 from engram.pipeline.write import action_row, empty_trash
 from engram.vault import disk, sessions, template
 from engram.vault.store import ACTIONS
@@ -96,27 +97,34 @@ class PurgePlanner:
 
         Raises NotFoundError if one of them does not exist.
         """
-        facts: dict[str, Fact] = {}
-        whole: dict[str, FiledTurn] = {}
-        for name in ids:
-            unit = self.index.find(name)
-            if isinstance(unit, Fact):
-                facts[unit.id] = unit
-            else:
-                whole[unit.key] = unit
-        if session:
-            whole |= self._of_session(session)
+        units = [self.index.find(name) for name in ids]
+        units += self._of_session(session) if session else []
         entity = self._entity(about) if about else None
+        passages: list[tuple[FiledTurn, str]] = []
         if entity:
-            found_facts, found_turns = self._about(entity)
-            facts |= found_facts
-            whole |= found_turns
-        return self._closed(facts, whole, entity)
+            facts, passages = self._about(entity)
+            units += facts
+        now = self.clock()
+        hidden = self.forgetting.plan(units, now, EVERY_STATUS, passages)
+        plan = PurgePlan(facts=list(hidden.facts.values()))
+        for key, turn in hidden.turns.items():
+            plan.turns[key] = None
+            plan.words.append(turn.turn.text)
+        for turn, texts in hidden.cut.values():
+            self._cut_turn(plan, turn, texts)
+        keys = set(plan.turns)
+        sharing = self.forgetting.sharing(keys, without="")
+        plan.kept = [one for one in sharing if one.id not in hidden.facts]
+        plan.similar = self.forgetting.similar(
+            [one.text for one in plan.facts], now, hidden.facts.keys() | keys
+        )
+        self._add_traces(plan, entity)
+        return plan
 
     # -- named content -----------------------------------------------------------------
 
-    def _of_session(self, session: str) -> dict[str, FiledTurn]:
-        turns = {one.key: one for one in self._turns() if one.turn.session == session}
+    def _of_session(self, session: str) -> list[FiledTurn]:
+        turns = [one for one in self._turns() if one.turn.session == session]
         if not turns:
             raise NotFoundError(
                 "there is no such conversation",
@@ -135,49 +143,21 @@ class PurgePlanner:
             )
         return entity
 
-    def _about(self, entity: Entity) -> tuple[dict[str, Fact], dict[str, FiledTurn]]:
-        names = {purge.normal(one) for one in (entity.name, *entity.aliases)} - {""}
-
-        def named(text: str) -> bool:
-            normalized = f" {purge.normal(text)} "
-            return any(f" {name} " in normalized for name in names)
-
-        facts = {
-            one.id: one
+    def _about(self, entity: Entity) -> tuple[list[Fact], list[tuple[FiledTurn, str]]]:
+        """Return the facts about an entity, and the sentences of turns that name it."""
+        is_person, named = entity.type == "person", partial(_names, entity)
+        own = {purge.normal(name) for name in (entity.name, *entity.aliases)}
+        facts = [
+            one
             for one in self._facts()
-            if named(one.text) or any(purge.normal(link) in names for link in one.about)
-        }
-        turns = {one.key: one for one in self._turns() if named(one.turn.text)}
-        return facts, turns
-
-    # -- dependent content -------------------------------------------------------------
-
-    def _closed(
-        self,
-        facts: dict[str, Fact],
-        whole: dict[str, FiledTurn],
-        entity: Entity | None,
-    ) -> PurgePlan:
-        hidden = self.forgetting.plan(
-            [*facts.values(), *whole.values()], self.clock(), EVERY_STATUS
-        )
-        facts = hidden.facts
-        plan = PurgePlan(facts=list(facts.values()))
-        for key, turn in hidden.turns.items():
-            plan.turns[key] = None
-            plan.words.append(turn.turn.text)
-        for turn, texts in hidden.cut.values():
-            self._cut_turn(plan, turn, texts)
-        keys = set(plan.turns)
-        sharing = self.forgetting.sharing(keys, without="")
-        plan.kept = [one for one in sharing if one.id not in facts]
-        plan.similar = self.forgetting.similar(
-            [one.text for one in plan.facts],
-            self.clock(),
-            frozenset(one.id for one in plan.facts) | keys,
-        )
-        self._add_traces(plan, entity)
-        return plan
+            if named(one.text) or not own.isdisjoint(map(purge.normal, one.about))
+        ]
+        passages = [
+            (turn, text)
+            for turn in self._turns()
+            for text in naming(turn, named, is_person=is_person)
+        ]
+        return facts, passages
 
     def _cut_turn(self, plan: PurgePlan, turn: FiledTurn, texts: set[str]) -> None:
         remaining = turn.turn.text
@@ -237,15 +217,9 @@ class PurgePlanner:
             for one in names.all()
             if (one == entity or not (one.has_user_text or one.name in linked))
             and one != names.owner()
-            and self._is_named(one, deleted)
-            and not self._is_named(one, remaining)
+            and any(_names(one, text) for text in deleted)
+            and not any(_names(one, text) for text in remaining)
         ]
-
-    def _is_named(self, entity: Entity, kept: list[str]) -> bool:
-        names = {purge.normal(one) for one in (entity.name, *entity.aliases)}
-        return any(
-            f" {name} " in f" {purge.normal(text)} " for text in kept for name in names
-        )
 
     def _emptied_boxes(self, found: Traces) -> dict[str, str]:
         """Return the id and name of boxes that lose all memories, or have a trace."""
@@ -287,6 +261,13 @@ class PurgePlanner:
 
     def _turns(self) -> Iterator[FiledTurn]:
         return (one for one in self._units() if isinstance(one, FiledTurn))
+
+
+def _names(entity: Entity, text: str) -> bool:
+    """Return whether a text has a whole name of an entity."""
+    words = f" {purge.normal(text)} "
+    names = (purge.normal(one) for one in (entity.name, *entity.aliases))
+    return any(name and f" {name} " in words for name in names)
 
 
 ELSEWHERE = "it still contains purged words"

@@ -24,6 +24,7 @@ from engram.core.records import Edit, Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.core.turn_versions import turn_digest
 from engram.errors import ConflictError, NotFoundError
+from engram.extraction.rules.people import is_of_he_or_she
 from engram.index import hiding
 from engram.index.filters import SearchFilter
 from engram.pipeline.summary_removal import SummaryRemoval
@@ -31,7 +32,14 @@ from engram.pipeline.write import action_row
 from engram.vault import reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from datetime import datetime
 
     from engram.pipeline.write import NoteWriter
@@ -104,6 +112,20 @@ def sentences_of(turn: FiledTurn) -> list[str]:
     return [text[start:end] for start, end in sentences(text)]
 
 
+def naming(
+    turn: FiledTurn, is_named: Callable[[str], bool], *, is_person: bool
+) -> Iterator[str]:
+    """Yield the sentences of a turn that name something.
+
+    Those that go on with he or she after the name of a person belong to it.
+    """
+    goes_on = False
+    for text in sentences_of(turn):
+        goes_on = is_named(text) or (goes_on and is_person and is_of_he_or_she(text))
+        if goes_on:
+            yield text
+
+
 class Forgetting:
     """Plans what is hidden, writes and lifts tombstones. For the writer thread."""
 
@@ -120,13 +142,16 @@ class Forgetting:
         units: Iterable[Fact | FiledTurn],
         now: datetime,
         statuses: tuple[str, ...] = STATUSES,
+        passages: Iterable[tuple[FiledTurn, str]] = (),
     ) -> HidePlan:
-        """Return the plan to hide units and what says the same.
+        """Return the plan to hide units, sentences of turns, and what says the same.
 
         It has the facts of these statuses that state the same or rest on hidden ones
         alone, and the sentences of turns that state these facts.
         """
         plan, stated = HidePlan(), dict[str, set[str]]()
+        for turn, text in passages:
+            plan.add(turn, text)
         for unit in units:
             if isinstance(unit, Fact):
                 plan.facts[unit.id] = unit

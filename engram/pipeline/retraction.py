@@ -28,7 +28,7 @@ from engram.core.language.sentences import sentences
 from engram.core.language.topics import content, frame_words, is_question
 from engram.core.records import Fact, FiledTurn
 from engram.core.text import content_hash, normalise
-from engram.extraction.rules.people import is_name, is_of_he_or_she
+from engram.extraction.rules.people import is_name
 from engram.index.filters import SearchFilter
 from engram.pipeline.forgetting import (
     POOL,
@@ -36,6 +36,7 @@ from engram.pipeline.forgetting import (
     STATUSES,
     TAKEN_BACK,
     HidePlan,
+    naming,
     sentences_of,
 )
 from engram.pipeline.write import action_row
@@ -460,15 +461,8 @@ def _states(text: str) -> bool:
 def _meant(
     turn: FiledTurn, wish: Withdrawal, is_meant: Callable[[str], bool]
 ) -> Iterator[str]:
-    """Yield the sentences of a turn that a wish means.
-
-    Those that go on with he or she after the name of a person belong to it.
-    """
-    is_person, goes_on = is_name(wish.named.title()), False
-    for _, _, text in _sentences(turn):
-        goes_on = is_meant(text) or (goes_on and is_person and is_of_he_or_she(text))
-        if goes_on:
-            yield text
+    """Return the sentences of a turn that a wish means."""
+    return naming(turn, is_meant, is_person=is_name(wish.named.title()))
 
 
 def _sentences(turn: FiledTurn) -> Iterator[tuple[int, int, str]]:

@@ -145,6 +145,7 @@ def test_a_person_a_session_and_a_turn_can_be_purged(simulation, tell, tmp_path)
     tell("Rolf Zirbelkiefer repairs my boat.", "The boat is green.", session="harbour")
     first, _ = tell("My locker has the number 4711-QX.", "I like tea.", session="gym")
     assert purged(simulation, about="Anna")["clean"]
+    assert "walnuts" in str(simulation.call("recall", query="My allergy to walnuts"))
     assert residue(tmp_path, "My sister Anna") == []
     assert not [one for one in residue(tmp_path, "Anna") if "entities" in one]
     assert purged(simulation, session="harbour")["clean"]
