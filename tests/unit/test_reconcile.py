@@ -621,19 +621,6 @@ def test_what_a_tool_asks_to_remember_is_no_persons_word(held):
     assert texts(held) == [MUNICH]
 
 
-# row: X8
-# row: X27
-def test_a_tool_does_not_bring_back_what_a_person_removed(held):
-    """The user may."""
-    (known,) = tell(held, BERLIN).created
-    held.call("forget", {"id": known})
-    with pytest.raises(ForbiddenError):
-        held.call("remember", {"text": BERLIN}, standing="tool")
-    assert texts(held) == []
-    held.call("remember", {"text": BERLIN})
-    assert texts(held) == [BERLIN]
-
-
 # row: X27
 def test_a_principle_from_outside_is_a_mere_fact_and_nothing_from_there_is_pinned(held):
     """Rules are the user's to make."""
@@ -711,25 +698,6 @@ def test_a_batch_that_corrects_itself_keeps_the_last_word(opened, model):
     assert (texts(memory), texts(memory, "superseded")) == ([MUNICH], [BERLIN])
     assert hashes(memory) == {content_hash(MUNICH)}
     assert tell(memory, BERLIN).created == ()
-
-
-# row: C5
-def test_a_batch_returns_to_what_it_took_back(judging):
-    """What one statement of the batch ends is no twin of the next one."""
-    tea, coffee = "Anna's favourite drink is tea.", "Anna's favourite drink is coffee."
-    tell(judging, tea)
-    old = by_text(judging, tea)
-    filed = tell(
-        judging,
-        coffee,
-        tea,
-        turn="Coffee now. No, still tea.",
-        confidence=0.9,
-        links={coffee: link("replaces", old.id)},
-    )
-    assert len(filed.created) == 2
-    assert texts(judging) == [coffee, tea]
-    assert texts(judging, "superseded") == [tea]
 
 
 # row: X8
@@ -1160,9 +1128,3 @@ def test_who_asks_to_remember_is_told_which_case_waits(held, text, standing, fou
     assert f"  id: {case['id']}\n  path: {case['path']}" in shown("remember", answer)
     held.call("decide", {"id": case["id"], "decision": "approve"})
     assert text in texts(held)
-
-
-# row: X9
-def test_what_is_remembered_without_a_question_names_no_case(held):
-    """Nothing waits."""
-    assert "case" not in held.call("remember", {"text": BERLIN, "category": "fact"})

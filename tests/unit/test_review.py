@@ -14,8 +14,9 @@ from engram.core.text import content_hash
 from engram.errors import BadRequestError, ConflictError, NotFoundError
 from engram.operations.cases import CaseReader
 from engram.operations.review import ReviewQueue
-from engram.vault import disk, facts, frontmatter, reviews, syscalls
-from engram.vault.store import TOMBSTONES
+from engram.vault import facts, reviews, syscalls
+from tests.fakes.batches import by_text as fact_of
+from tests.fakes.batches import every, rows, tick
 
 
 @pytest.fixture
@@ -47,25 +48,6 @@ def told(memory):
         fact_of(memory, text)
         for text in ("Mira sails from Lisbon.", "Mira sails from Porto.")
     ]
-
-
-def fact_of(memory, text):
-    (found,) = [fact for fact in every(memory) if fact.text == text]
-    return found
-
-
-def every(memory):
-    """The memories as their files say now."""
-    found = []
-    for folder in ("facts", "review", "archive"):
-        for path in memory.vault.notes(folder):
-            raw = memory.vault.read(path)
-            fact, problems = facts.fact_from(
-                frontmatter.read(raw), path, disk.sha256(raw), memory.settings.zone
-            )
-            assert not problems
-            found.append(fact)
-    return found
 
 
 def doubtful(memory, text="Anna moved to Porto.", quote="", source=""):
@@ -100,20 +82,10 @@ def asked(memory, told):
     return memory.settings.vault / made.path
 
 
-def tick(path, answer):
-    """A person ticks a box in an editor."""
-    label = reviews.LABELS[answer]
-    path.write_text(path.read_text().replace(f"[ ] {label}", f"[x] {label}"))
-
-
 def trash(vault):
     return sorted(
         path.relative_to(vault).as_posix() for path in vault.glob(".trash/*/*.md")
     )
-
-
-def rows(vault, name):
-    return [json.loads(line) for line in (vault / name).read_text().splitlines()]
 
 
 def tree(vault):
@@ -362,11 +334,7 @@ def test_a_decision_cut_short_is_finished_when_the_tick_is_seen_again(
     ended = {"newer": [told[0].text], "older": [told[1].text]}.get(answer, [])
     assert [text for text, status in statuses.items() if status != "active"] == ended
     assert memory.vault.notes("review") == []
-    decided = [
-        row
-        for row in rows(vault, "state/memory-actions.jsonl")
-        if row["action"] in {"decide", "supersede"}
-    ]
+    decided = [row for row in rows(memory) if row["action"] in {"decide", "supersede"}]
     assert len({(row["action"], row["memory"]) for row in decided}) == len(decided)
 
 
@@ -534,15 +502,6 @@ def test_a_confirmed_memory_stays_and_a_disputed_one_is_marked(memory, queue, cl
     doubtful(memory)
     with pytest.raises(ConflictError, match="review"):
         memory.call("confirm", {"id": "01KBH2Q0M6T4W2Y0B7C5D9E1FX"})
-
-
-# row: X8
-def test_an_answer_tells_what_it_buried(memory, queue, vault, told, clock):
-    """With the time and the reason."""
-    asked(memory, told)
-    queue.answer(reviews.case_id(*(fact.id for fact in told)), "older")
-    (stone,) = rows(vault, TOMBSTONES)
-    assert (stone["memory"], stone["reason"]) == (told[1].id, "you said so")
 
 
 # row: X8

@@ -300,14 +300,6 @@ def test_of_two_jokes_in_one_turn_the_last_goes_and_one_question_asks_for_the_ot
     assert not [text for text in found(memory, "tiger") if "tiger" in text]
 
 
-def test_of_two_jokes_in_the_turn_of_the_retraction_one_is_asked_about(memory, say):
-    say("I own a tiger. I work as a spy. Just kidding!")
-    assert texts(memory) == ["The user owns a tiger."]
-    (case,) = memory.call("review", {})["cases"]
-    memory.call("decide", {"id": case["id"], "decision": "leave"})
-    assert texts(memory) == ["The user owns a tiger."]
-
-
 @pytest.mark.parametrize(
     "words",
     [
