@@ -54,8 +54,9 @@ _FAINT = frozenset(
     interested interesting know maybe mention mentioned might mind one ones possible possibly previous
     previously recall remember remind said say sure talk talked talking tell think thinking thought told way
     ways wonder wondering
+    anymore nowadays still
     aktuell denken denkst erinnern erinnerst erzählt finden gesagt gespräch interessant sagen sagte vielleicht
-    weiß weißt
+    weiß weißt derzeit heutzutage immer momentan noch zurzeit
     actuel actuellement dire dit discussion parlé penser peut-être rappelle rappeler sais souviens trouver
     actual actualmente contar conversación decir dije dijiste dijo encontrar hablamos pensar quizás recuerda
     recuerdas sabes
@@ -65,8 +66,10 @@ _WHEN = frozenset(
     ("when", "wann", "quand", "cuándo", "quando", "wanneer", "когда", "何时", "いつ")
 )
 _ASKS_TIME = re.compile(
-    r"\b(?:what|which) (?:date|day|week|month|year|time)\b|\bhow long\b|几点|什么时候|何日"
+    r"\b(?:what|which) (date|day|week|month|year|time)\b|\bwelche[mnrs]? (tag|datum|woche|monat|jahr|uhrzeit)\b"
+    r"|\bhow long\b|几点|什么时候|何日"
 )
+_PRESENT = re.compile(r"\bthese (days)\b|\bat the (moment)\b")
 _ASKS_NUMBER = re.compile(
     r"\bhow (?:many|much|often|old|far|big|tall|long)\b|\b(?:what|which) (?:percentage|number|amount|price)\b|\btotal\b"
     r"|\bwie ?viele?\b|\bwie (?:oft|alt|weit|lange)\b|\bcombien\b|\bcuánt[oa]s?\b|\bquant[oaie]s?\b|\bhoeveel\b"
@@ -307,13 +310,19 @@ def parse_question(
 
     spans = [span for span in resolve(text, when) if span.start < when]
     timed = {word for span in spans for word in words(span.words)}
+    form = {
+        word
+        for pattern in (_ASKS_TIME, _PRESENT)
+        for match in pattern.finditer(folded)
+        for word in content(list(filter(None, match.groups())), code)
+    }
     role = _about_role(folded, tokens)
 
     return Question(
         text=text,
         words=tuple(carrying or [w for w in tokens if w in stop_words] or tokens),
         language=code,
-        faint=frozenset(carrying).intersection(_FAINT | timed) - names,
+        faint=frozenset(carrying).intersection(_FAINT.union(timed, form)) - names,
         wants_time=not _WHEN.isdisjoint(tokens) or bool(_ASKS_TIME.search(folded)),
         wants_number=bool(_ASKS_NUMBER.search(folded)),
         wants_several=asks_for_several(text),

@@ -132,6 +132,18 @@ def test_the_time_a_question_names_becomes_a_span():
     assert question.faint == {"yesterday"}
 
 
+def test_words_that_say_how_one_asks_are_faint():
+    """They count, but not as much as what is asked for."""
+    question = parse_question(
+        "I was wondering, do you remember the name of the guitar?", NOW
+    )
+    assert question.faint == {"wondering", "remember"}
+    assert parse_question("On which day do I still sing these days?", NOW).faint == {
+        *("day", "days", "still")
+    }
+    assert {"name", "guitar"} <= set(question.words)
+
+
 # One list.
 
 

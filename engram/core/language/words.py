@@ -120,13 +120,17 @@ PAST_FORMS = frozenset(forms[1] for forms in _FORMS["irregular"])
 """The past forms of irregular English verbs."""
 IRREGULAR: Mapping[str, str] = MappingProxyType(
     {
-        form: forms[0]
-        for listed in _FORMS.values()
-        for forms in listed
+        form + ending: forms[0]
+        for key, endings in (("other_forms", ("s", "")), ("irregular", ("",)))
+        for forms in _FORMS[key]
         for form in forms[1:]
+        for ending in endings
     }
 )
-"""Frequent irregular English forms and their base forms, which stemmers do not join."""
+"""Frequent irregular English forms and their base forms, which stemmers do not join.
+
+Other words for a noun also have a form with `s`: "mums" is "mothers", or "mum's".
+"""
 
 
 def words(text: str, *, singles: bool = False) -> list[str]:
