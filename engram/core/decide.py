@@ -187,11 +187,6 @@ class Decision:
     finished: tuple[Fact, ...] = ()
 
     @property
-    def changes(self) -> bool:
-        """Whether it changes known facts, or depends on one."""
-        return bool(self.effects or self.met or self.finished)
-
-    @property
     def action(self) -> Literal["create", "confirm", "review", "skip"]:
         """What becomes of the statement, as the batch counts it."""
         if self.destination:

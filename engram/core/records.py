@@ -189,6 +189,13 @@ class FiledTurn:
         """The unit key, `<note>#^<block>`, which is also its wikilink target."""
         return f"{self.note}#^{self.block}"
 
+    @property
+    def order(self) -> tuple[datetime, str, int]:
+        """The sort key of turns in the order of their conversation."""
+        digits = self.block[1:]
+        number = int(digits) if digits.isdecimal() else 0
+        return self.turn.occurred_at, self.note, number
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:

@@ -10,6 +10,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from engram.core import graph
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.graph import WeightedEdge
-    from engram.core.ranking import VectorMatch
+    from engram.core.ranking import Question, VectorMatch
     from engram.core.records import Edge
     from engram.index.database import Unit
     from engram.index.diff import Diff
@@ -269,6 +270,42 @@ class Index:
         """
         unrecorded = self.catalog.replaced_words(key)
         return self.vault.replaced_words(key) | set(map(text_digest, unrecorded))
+
+    def by_words(
+        self, question: Question, where: SearchFilter, most: int
+    ) -> list[tuple[float, Unit]]:
+        """Return the units that share words with a question, with scores, best first."""
+        hits = self.lexical.search(question, where, most).hits
+        units = self.units([hit.key for hit in hits])
+        return [(hit.score, units[hit.key]) for hit in hits if hit.key in units]
+
+    def turns_above(self, filed: FiledTurn, most: int) -> list[FiledTurn]:
+        """Return the last turns before one in its session file, in order."""
+        number = int(filed.block[1:])
+        blocks = (f"t{block}" for block in range(max(1, number - most), number))
+        keys = [replace(filed, block=block).key for block in blocks]
+        units = self.units(keys) if keys else {}
+        return [unit for unit in units.values() if isinstance(unit, FiledTurn)]
+
+    def turns_before(self, filed: FiledTurn, minutes: float) -> list[FiledTurn]:
+        """Return the turns of a conversation in the minutes before one, in order."""
+        source = filed.turn
+        since = source.occurred_at - timedelta(minutes=minutes)
+        units = [
+            unit
+            for file in self.catalog.sessions(source.session, source.persona)
+            if file.ended >= since and file.started <= source.occurred_at
+            for unit in self.catalog.units_at(file.path)
+        ]
+        before = [
+            unit
+            for unit in units
+            if isinstance(unit, FiledTurn)
+            and unit.turn.origin == source.origin
+            and since <= unit.turn.occurred_at
+            and unit.order < filed.order
+        ]
+        return sorted(before, key=lambda unit: unit.order)
 
     def visible(self, unit: Unit) -> Unit | None:
         """Return the unit without forgotten text, None if nothing is left.

@@ -54,8 +54,8 @@ def known_text(context: KnownContext, policy: ExtractionPolicy) -> str:
     """
     parts = {
         "facts": "\n".join(
-            f"{number}. {_since(fact)}{quoted(fact.text[: policy.known_chars])}"
-            for number, fact in enumerate(context.facts[: policy.known], 1)
+            f"{number}. {known_line(fact, policy)}"
+            for number, fact in enumerate(context.facts, 1)
         ),
         "owner": ", ".join(map(quoted, context.owner[: policy.known_names])),
         "names": ", ".join(map(quoted, context.names[: policy.known_names])),
@@ -71,9 +71,10 @@ def known_text(context: KnownContext, policy: ExtractionPolicy) -> str:
     return "\n".join(blocks)
 
 
-def _since(fact: Fact) -> str:
-    """Return the day from which a fact is known, as `2026-10-17 `."""
-    return f"{fact.created:%Y-%m-%d} " if fact.created else ""
+def known_line(fact: Fact, policy: ExtractionPolicy) -> str:
+    """Return a known fact in the prompt: its day, as `2026-10-17 `, and its words."""
+    since = f"{fact.created:%Y-%m-%d} " if fact.created else ""
+    return f"{since}{quoted(fact.text[: policy.known_chars])}"
 
 
 def local_time(when: datetime) -> str:

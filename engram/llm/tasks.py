@@ -155,9 +155,7 @@ def extract(
             "extract", system, question, SCHEMA, model_policy.temperature
         )
         try:
-            found = read_facts(
-                reply, prompted, policy, model_policy, known.facts[: policy.known]
-            )
+            found = read_facts(reply, prompted, policy, model_policy, known.facts)
         except ModelError as error:
             if re_asks == 0:
                 error.where = f"{model.host}, extract"

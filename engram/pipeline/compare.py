@@ -155,17 +155,11 @@ class Comparison:
     ) -> list[Fact]:
         # Facts with the same statement share words, so synonyms are not searched.
         question = replace(ranking.parse_question(fact.text, when), akin={})
-        found = self.index.lexical.search(
-            question, where, self.settings.policy.dedup.pool
-        )
-        units = self.index.units(
-            list(dict.fromkeys([*(hit.key for hit in found.hits), *cosines]))
-        )
-        return [
-            unit
-            for unit in units.values()
-            if isinstance(unit, Fact) and unit.id != fact.id
-        ]
+        pool = self.settings.policy.dedup.pool
+        by_words = [unit for _, unit in self.index.by_words(question, where, pool)]
+        units = [*by_words, *self.index.units(list(cosines)).values()]
+        found = {unit.id: unit for unit in units if isinstance(unit, Fact)}
+        return [unit for unit in found.values() if unit.id != fact.id]
 
     def _cosines(self, fact: Fact, where: SearchFilter) -> dict[str, float]:
         """Return similarities by vectors, on the nominal scale, by fact id.

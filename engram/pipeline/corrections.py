@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.core import ranking, trust
+from engram.core import trust
 from engram.core.decide import CORRECTED_BY_USER
 from engram.core.language.corrections import (
     Correction,
@@ -24,13 +24,11 @@ from engram.core.language.corrections import (
 )
 from engram.core.language.date_display import named_dates
 from engram.core.language.dates import spans, without_written_dates
-from engram.core.language.role_play import played
 from engram.core.language.sentences import sentences
 from engram.core.language.words import language, of_oneself, words
 from engram.core.reading import with_named_dates
 from engram.core.records import Candidate, Fact, FactLinks, FiledTurn
 from engram.extraction.rules.wording import tidy, with_dates
-from engram.index.filters import SearchFilter
 from engram.pipeline.retraction import sentence_tombstone
 from engram.pipeline.write import action_row
 
@@ -80,7 +78,7 @@ class Corrections:
             for turn in turns
             if turn.turn.role == "user" and trust.source_class(turn.turn) == "user"
             for found in corrections(turn.turn.text)
-            if not self._in_play(turn)
+            if not self.retraction.in_play(turn)
         ]
 
     def candidate(
@@ -127,19 +125,9 @@ class Corrections:
 
     # -- the corrected fact ------------------------------------------------------------
 
-    def _in_play(self, turn: FiledTurn) -> bool:
-        """Return whether the turn is part of a game or a role play."""
-        before = self.retraction.turns_before(turn, {"user", "assistant"})
-        return played([earlier.turn for earlier in (*before, turn)])[-1]
-
     def _recent(self, turn: FiledTurn) -> list[FiledTurn]:
         """Return this turn and the speaker's earlier ones, the latest first."""
-        before = [
-            one
-            for one in self.retraction.turns_before(turn, {"user"})
-            if one.turn.speaker == turn.turn.speaker
-        ]
-        return [turn, *reversed(before[-TURNS:])]
+        return [turn, *reversed(self.retraction.own_before(turn, TURNS))]
 
     def _facts_of(self, turn: FiledTurn, plan: WritePlan) -> list[Fact]:
         """Return the active facts of a turn, with those of the plan."""
@@ -181,13 +169,13 @@ class Corrections:
     def _in_vault(self, request: CorrectionRequest, plan: WritePlan) -> list[Fact]:
         """Return the facts of the vault that have the subject of a correction."""
         source, correction = request.turn.turn, request.correction
-        question = ranking.parse_question(
-            f"{correction.subject} {correction.wrong}", source.occurred_at
+        near = self.retraction.forgetting.near(
+            f"{correction.subject} {correction.wrong}",
+            source.occurred_at,
+            ("active",),
+            source.persona or "",
         )
-        where = SearchFilter(("fact",), ("active",), persona=source.persona or "")
-        hits = self.index.lexical.search(question, where, POOL).hits
-        units = self.index.units([hit.key for hit in hits]).values()
-        return [plan.latest(fact) for fact in units if isinstance(fact, Fact)]
+        return [plan.latest(fact) for fact in near if isinstance(fact, Fact)]
 
     # -- the new statement -------------------------------------------------------------
 

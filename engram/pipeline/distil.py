@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engram.core.records import Fact, FiledTurn
 from engram.core.todos import with_loop_tag
 from engram.index.hiding import is_sensitive
 from engram.pipeline.known import KnownFacts
@@ -14,7 +13,7 @@ from engram.pipeline.known import KnownFacts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.core.records import Extraction, Turn
+    from engram.core.records import Extraction, Fact, Turn
     from engram.extraction.extract import Extractor
     from engram.ingest.queue import Batch
     from engram.pipeline.compare import Comparison
@@ -96,17 +95,12 @@ class Distiller:
             (item.filed for item in batch.waiting),
             key=lambda filed: int(filed.block[1:]),
         )
-        number = int(first.block[1:])
-        context = self.extractor.settings.policy.extraction.rules_before
-        earliest = max(1, number - context)
-        keys = [
-            replace(first, block=f"t{block}").key for block in range(earliest, number)
-        ]
-        units = self.comparison.index.units(keys) if keys else {}
-        before = (units.get(key) for key in keys)
-        zone = self.extractor.settings.zone
+        settings = self.extractor.settings
+        most = settings.policy.extraction.rules_before
         return [
-            replace(unit.turn, occurred_at=unit.turn.occurred_at.astimezone(zone))
-            for unit in before
-            if isinstance(unit, FiledTurn) and not is_sensitive(unit)
+            replace(
+                one.turn, occurred_at=one.turn.occurred_at.astimezone(settings.zone)
+            )
+            for one in self.comparison.index.turns_above(first, most)
+            if not is_sensitive(one)
         ]

@@ -164,10 +164,9 @@ class Forgetting:
                 plan.turns[unit.key] = unit
                 text = own_words(unit.turn.text)
                 stated[text] = {*statements_of(text)}
-        plan.facts |= self.resting_on(plan.spoken)
-        plan.facts |= self.derived_from(plan.facts)
+        self.add_resting(plan)
         for fact in plan.facts.values():
-            self.add_evidence(plan, fact)
+            self._add_evidence(plan, fact)
             stated[fact.text] = {fact.text, *self.wordings(fact)}
         for about, texts in stated.items():
             for unit in self.near(about, now, ()):
@@ -177,22 +176,33 @@ class Forgetting:
                             plan.add(unit, one)
         return plan
 
-    def add_evidence(self, plan: HidePlan, fact: Fact) -> None:
+    def add_resting(
+        self, plan: HidePlan, instead: str = "", *, claimed: bool = True
+    ) -> HidePlan:
+        """Add the facts that only the words or the facts of a plan support.
+
+        A fact remains if the text `instead` contains its quotations too; without
+        `claimed` also one that only the user may end.
+        """
+        resting = self._resting_on(plan.spoken, instead)
+        if not claimed:
+            is_users = self.note_writer.is_users
+            resting = {key: one for key, one in resting.items() if not is_users(one)}
+        plan.facts |= resting
+        plan.facts |= self._derived_from(plan.facts)
+        return plan
+
+    def _add_evidence(self, plan: HidePlan, fact: Fact) -> None:
         """Add the sentences that support a fact to a plan."""
         evidence = self.evidence(fact)
         for unit in self.index.units(evidence.turns).values():
             if isinstance(unit, FiledTurn):
                 plan.add(unit, *self.stating(fact, unit, evidence.quotes))
 
-    def resting_on(
-        self,
-        spoken: Mapping[str, tuple[FiledTurn, Collection[str]]],
-        instead: str = "",
+    def _resting_on(
+        self, spoken: Mapping[str, tuple[FiledTurn, Collection[str]]], instead: str
     ) -> dict[str, Fact]:
-        """Return the facts that only these sentences of turns support, by id.
-
-        A fact remains if the text `instead` contains its quotations too.
-        """
+        """Return the facts that only these sentences of turns support, by id."""
         found = self.index.catalog.facts(*spoken) if spoken else ()
         gone = self.index.tombstones.withdrawn
         return {
@@ -209,7 +219,7 @@ class Forgetting:
             and not self._is_quoted(fact, spoken, instead)
         }
 
-    def derived_from(self, found: Mapping[str, Fact]) -> dict[str, Fact]:
+    def _derived_from(self, found: Mapping[str, Fact]) -> dict[str, Fact]:
         """Return the facts that are derived only from the found ones, by id."""
         return {
             fact.id: fact
@@ -362,7 +372,7 @@ class Forgetting:
         With `only="turns"` no other note is hidden.
         """
         plan = HidePlan({fact.id: fact})
-        self.add_evidence(plan, fact)
+        self._add_evidence(plan, fact)
         head = {"at": now.isoformat(), "reason": why, **extra}
         stones = self._of_parts(fact.id, plan, equal=True)
         self.index.tombstones.add([stone | head for stone in stones])
@@ -637,20 +647,26 @@ class Forgetting:
         return tombstones.forgotten.hides(fact.text, hiding.utterance_of(source))
 
     def near(
-        self, text: str, now: datetime, statuses: tuple[str, ...]
+        self,
+        text: str,
+        now: datetime,
+        statuses: tuple[str, ...],
+        persona: str | None = None,
     ) -> list[Fact | FiledTurn]:
-        """Return the facts of these statuses, and the turns, that share most words."""
+        """Return the facts of these statuses, and the turns, that share most words.
+
+        With a persona, '' for none, those that it sees.
+        """
         question = ranking.parse_question(text, now)
-        filters = [SearchFilter(("turn",), persona=None)]
+        filters = [SearchFilter(("turn",), persona=persona)]
         if statuses:
-            filters.append(SearchFilter(("fact",), statuses, persona=None))
-        keys = [
-            hit.key
+            filters.append(SearchFilter(("fact",), statuses, persona=persona))
+        return [
+            unit
             for where in filters
-            for hit in self.index.lexical.search(question, where, POOL).hits
+            for _, unit in self.index.by_words(question, where, POOL)
+            if isinstance(unit, (Fact, FiledTurn))
         ]
-        units = self.index.units(list(dict.fromkeys(keys))).values()
-        return [unit for unit in units if isinstance(unit, (Fact, FiledTurn))]
 
     def similar(
         self, texts: Sequence[str], now: datetime, without: Collection[str]

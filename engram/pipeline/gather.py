@@ -288,8 +288,7 @@ class Gatherer:
             return ""
         if turn.private_to not in {None, old.persona}:
             return OTHER_PERSONAS
-        is_foreign = old.id not in self.note_writer.creation_times()
-        if old.pinned or is_foreign or self.note_writer.is_edited(old.id):
+        if self.note_writer.is_users(old):
             return decide.STANDS
         if turn.role != "user" or self.comparison.states.is_of_owner(turn):
             return ""

@@ -6,14 +6,14 @@ the health of the household and the open promises. Then come the facts that stat
 same attributes, facts about the user's circumstances in life and about named entities,
 and the facts nearest by words and vectors to each sentence of the user and to the turns
 just before: "he died last night" may be about the dog of the turn before. None is left
-out for its kind: a booking can change like a taste.
+out for its kind: a booking can change like a taste. The prompt has room for so many.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import chain, zip_longest
+from itertools import accumulate, chain, zip_longest
 from typing import TYPE_CHECKING
 
 from engram.core import ranking, todos
@@ -23,6 +23,7 @@ from engram.core.lifecycle import hidden_reason
 from engram.core.records import Fact
 from engram.index.filters import SearchFilter
 from engram.index.hiding import is_sensitive
+from engram.llm.links import known_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,8 +36,8 @@ STANDING = ("home", "employer", "job", "partner", "study")
 """Attributes of the user whose facts are given with any turns."""
 HEALTH = ("allergy", "health", "medication", "diet")
 """Attributes of anybody whose facts are given before all others."""
-OF_EACH = 2
-"""Number of facts for each of these attributes."""
+SENTENCES = 20
+"""Number of sentences of the user that are searched for."""
 NEAREST = 5
 """Number of facts taken from one search."""
 WORDS = 40
@@ -61,15 +62,15 @@ class KnownFacts:
         before: Sequence[Turn],
         embed: Callable[[Sequence[str]], list[bytes]] | None,
     ) -> tuple[Fact, ...]:
-        """Return the facts that the user's words may change, the most likely first.
+        """Return the facts that the user's words may change, as many as a prompt takes.
 
         They are active facts that the persona of the turns sees, without highly
-        sensitive ones: the nearest, then half as many open promises and facts about the
-        household's health. `before` are the turns just before; `embed` makes vectors.
+        sensitive ones: those about the household's health, the open promises, then the
+        nearest. `before` are the turns just before; `embed` makes vectors.
         """
-        most = self.policy.extraction.known
+        policy, most = self.policy.extraction, SENTENCES
         own = [turn for turn in turns if turn.role == "user"]
-        if not own or not most:
+        if not own or not policy.known:
             return ()
 
         now = own[-1].occurred_at
@@ -88,12 +89,15 @@ class KnownFacts:
             self._by_subject(turns, now, where),
             self._by_sentences(beside, now, where),
         ]
-        always = self._standing(HEALTH, where)
-        always += self._promises(by_words, where)
+        always = [*self._standing(HEALTH, where), *self._promises(by_words, where)]
         nearest = chain.from_iterable(zip_longest(*searches))
-        found = self._shown(nearest, now)[:most]
-        further = [one for one in self._shown(always, now) if one not in found]
-        return (*found, *further[: most // 2])
+        found = self._shown([*always, *nearest], now)
+        sizes = accumulate(len(known_line(fact, policy)) for fact in found)
+        return tuple(
+            fact
+            for fact, size in zip(found, sizes, strict=True)
+            if size <= policy.known
+        )
 
     @staticmethod
     def _shown(facts: Iterable[Fact | None], now: datetime) -> list[Fact]:
@@ -154,8 +158,9 @@ class KnownFacts:
     def _standing(self, attributes: Sequence[str], where: SearchFilter) -> list[Fact]:
         """Return the facts that give these attributes, the user's first."""
         search = self.comparison.states
-        found = (search.standing(one, where.persona)[:OF_EACH] for one in attributes)
-        return [fact for facts in found for fact in facts]
+        return [
+            fact for one in attributes for fact in search.standing(one, where.persona)
+        ]
 
     def _promises(self, near: Sequence[Fact], where: SearchFilter) -> list[Fact]:
         """Return the open promises: those near the words first, then by their days."""
@@ -190,9 +195,8 @@ class KnownFacts:
         refer to all statements of that day.
         """
         question = replace(ranking.parse_question(text, when), span=None)
-        hits = self.index.lexical.search(question, where, NEAREST).hits
-        scores = {hit.key: hit.score for hit in hits}
-        return [(scores[fact.id], fact) for fact in self._facts(list(scores))]
+        found = self.index.by_words(question, where, NEAREST)
+        return [(score, unit) for score, unit in found if isinstance(unit, Fact)]
 
     def _by_single_words(
         self, texts: Sequence[str], when: datetime, where: SearchFilter

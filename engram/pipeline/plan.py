@@ -281,14 +281,14 @@ class WritePlan:
 
     def _ask(self, old: Fact, new: Fact, why: str, quotes: Mapping[str, str]) -> None:
         """Create a note that asks the user about two facts, once for each pair (`X9`)."""
-        if self.note_writer.is_logged("decide", reviews.case_id(new.id, old.id)):
-            return
-        case = reviews.conflict_note(
-            new, old, why, self.now, self.settings.zone, quotes
-        )
-        # An interrupted attempt may have written it.
-        if not self.note_writer.index.scanner.exists(case.path):
-            self._cases.setdefault(case.path, case)
+        zone = self.settings.zone
+        self.ask(reviews.conflict_note(new, old, why, self.now, zone, quotes))
+
+    def ask(self, note: Create, *rows: dict[str, object]) -> None:
+        """Create a note that asks the user, once, with the `rows` of the log about it."""
+        if self.note_writer.is_unasked(note) and note.path not in self._cases:
+            self._cases[note.path] = note
+            self.rows += rows
 
     def _patch(self, old: Fact, fact: Fact, why: str, body: str | None = None) -> None:
         """Plan that `old`, a new or known fact as planned so far, becomes `fact`."""

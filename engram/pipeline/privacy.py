@@ -96,7 +96,7 @@ def _borrows(note_writer: NoteWriter, filed: FiledTurn, names: Iterable[str]) ->
     absent = [name for name in names if not _has_name(filed.turn.text, name)]
     return bool(absent) and any(
         words_are_private(one.turn, name) and _has_name(one.turn.text, name)
-        for one in _turns_before(note_writer, filed)
+        for one in note_writer.index.turns_above(filed, TURNS_BEFORE)
         for name in absent
     )
 
@@ -113,17 +113,6 @@ def _reached(note_writer: NoteWriter, batch: Batch) -> Iterator[FiledTurn]:
         bare = turn.private and turn.role == "user"
         if not bare or reference(turn.text, turn.persona or "") != "before":
             continue
-        for one in _turns_before(note_writer, item.filed):
+        for one in note_writer.index.turns_above(item.filed, TURNS_BEFORE):
             if one.turn.private and one.key not in own:
                 yield one
-
-
-def _turns_before(note_writer: NoteWriter, filed: FiledTurn) -> list[FiledTurn]:
-    """Return the last turns before this one in its session file."""
-    number = int(filed.block[1:])
-    keys = [
-        replace(filed, block=f"t{earlier}").key
-        for earlier in range(max(1, number - TURNS_BEFORE), number)
-    ]
-    units = note_writer.index.units(keys) if keys else {}
-    return [unit for unit in units.values() if isinstance(unit, FiledTurn)]

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from engram.core import ranking, todos
 from engram.core.categories import category_of
+from engram.core.decide import Effect
 from engram.core.language.promises import only_says_done, reports
 from engram.core.language.role_play import played
-from engram.core.records import Edit, Fact, FiledTurn
+from engram.core.records import Fact, FiledTurn
 from engram.index.filters import SearchFilter
+from engram.pipeline.plan import WritePlan
 from engram.pipeline.write import action_row
-from engram.vault import reviews, sessions
-from engram.vault.formats import time_text
+from engram.vault import reviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,23 +34,24 @@ NEAREST = 5
 
 
 class PromiseSettler:
-    """Settles the promises that turns keep or cancel. For the writer thread."""
+    """Reads the promises that turns keep or cancel. For the writer thread."""
 
     def __init__(self, note_writer: NoteWriter) -> None:
         self.note_writer = note_writer
         self.index = note_writer.index
         self.zone = note_writer.settings.zone
+        self.minutes = note_writer.settings.policy.retraction.minutes
 
-    def apply(self, turns: Iterable[FiledTurn], now: datetime) -> None:
-        """Settle the promises that these turns keep or cancel. Idempotent."""
-        for turn in sorted(turns, key=_order):
+    def enter(self, turns: Iterable[FiledTurn], plan: WritePlan) -> None:
+        """Enter the settlements of the promises that these turns keep or cancel."""
+        for turn in sorted(turns, key=lambda one: one.order):
             text = turn.turn.text
             if _counts(turn) and (reports(text) or only_says_done(text)):
-                self._read(turn, now)
+                self._read(turn, plan)
 
-    def _read(self, turn: FiledTurn, now: datetime) -> None:
-        promises = self._open_at(turn)
-        before = self._before(turn) if promises else []
+    def _read(self, turn: FiledTurn, plan: WritePlan) -> None:
+        promises = self._open_at(turn, plan)
+        before = self.index.turns_before(turn, self.minutes) if promises else []
         if not promises or played([one.turn for one in (*before, turn)])[-1]:
             return
         words = [*(one.turn.text for one in before[-1:]), turn.turn.text]
@@ -57,89 +59,67 @@ class PromiseSettler:
         for one in todos.settlements(turn.turn.text, promises, "\n".join(words), at):
             if any(self._was_reopened(fact, turn) for fact in one.promises):
                 continue
-            if one.asks or any(map(self._only_user_may_settle, one.promises)):
-                self._ask(one, turn, now)
+            is_users = (
+                not plan.is_new(fact) and self.note_writer.is_users(fact)
+                for fact in one.promises
+            )
+            if one.asks or any(is_users):
+                self._ask(one, turn, plan)
             else:
-                self.settle(one.promises, one.tag, one.why, turn, now)
+                self._settle(one.promises, one.tag, one.why, turn, plan)
 
-    def _open_at(self, turn: FiledTurn) -> list[Fact]:
+    def _open_at(self, turn: FiledTurn, plan: WritePlan) -> list[Fact]:
         """Return the open promises that were made before a turn and that it may settle."""
         own = turn.turn
-        promises = self.index.catalog.promises()
-        is_waiting = [
-            one for one in promises if todos.is_open(one) or todos.ran_out(one)
-        ]
+        known = [*self.index.catalog.promises(), *self._announced(own)]
+        promises = {fact.id: fact for fact in (*map(plan.latest, known), *plan.new)}
         return [
             fact
-            for fact in (*is_waiting, *self._announced(own))
-            if own.private_to in {None, fact.persona}
+            for fact in promises.values()
+            if (todos.is_open(fact) or todos.ran_out(fact) or _is_announced(fact, own))
+            and own.private_to in {None, fact.persona}
             and (fact.created is None or fact.created <= own.occurred_at)
             and turn.key not in {fact.source, *fact.also}
         ]
 
     def _announced(self, turn: Turn) -> list[Fact]:
-        """Return the plans near the words that will end a known fact (`A7`)."""
-        at = turn.occurred_at
+        """Return the facts near the words, which may be plans."""
         where = SearchFilter(("fact",), ("active",), turn.private_to)
-        asked = ranking.parse_question(turn.text, at)
-        hits = self.index.lexical.search(asked, where, NEAREST).hits
-        near = self.index.units([hit.key for hit in hits]).values()
-        return [
-            fact
-            for fact in near
-            if isinstance(fact, Fact)
-            and fact.supersedes
-            and fact.valid_from
-            and fact.valid_from > at
-            and not category_of(fact.category).promise
-        ]
+        asked = ranking.parse_question(turn.text, turn.occurred_at)
+        found = self.index.by_words(asked, where, NEAREST)
+        return [fact for _, fact in found if isinstance(fact, Fact)]
 
     def _was_reopened(self, fact: Fact, turn: FiledTurn) -> bool:
         """Return whether the user reopened a promise that this turn had settled."""
         rows = self.note_writer.vault.actions_of(fact.id)
         return any(
-            row.get("action") == "settle" and row.get("turn") == turn.key
+            row.get("action") in {"settle", "invalidate"}
+            and row.get("turn") == turn.key
             for row in rows
         )
 
-    def _only_user_may_settle(self, fact: Fact) -> bool:
-        """Return whether a user wrote or edited the note of a promise."""
-        is_foreign = fact.id not in self.note_writer.creation_times()
-        return is_foreign or self.note_writer.is_logged("edit", fact.id)
-
-    def _before(self, turn: FiledTurn) -> list[FiledTurn]:
-        """Return the turns before this one in its session stretch, in order."""
-        units = self.index.catalog.units_at(sessions.path(turn.note))
-        before = [
-            unit
-            for unit in units
-            if isinstance(unit, FiledTurn) and _order(unit) < _order(turn)
-        ]
-        return sorted(before, key=_order)
-
-    def settle(
+    def _settle(
         self,
-        promises: Sequence[Fact],
+        promises: Iterable[Fact],
         tag: str,
         why: str,
         turn: FiledTurn,
-        now: datetime,
+        plan: WritePlan,
         by: str = RULE,
     ) -> None:
-        """Mark promises as settled on the day that a turn names, or at its time."""
+        """Enter promises as settled on the day that a turn names, or at its time."""
         why = f"{why}, as said in {turn.key}"
         said_at = turn.turn.occurred_at.astimezone(self.zone)
-        done = time_text(todos.deed_at(turn.turn.text, said_at), self.zone)
-        self.note_writer.write(
-            [
-                Edit(fact.path, fact.sha, _keys(fact, tag, done, why), why)
-                for fact in promises
-            ],
-            [
-                action_row(now, "settle", fact.id, why, by) | {"turn": turn.key}
-                for fact in promises
-            ],
-        )
+        done = todos.deed_at(turn.turn.text, said_at)
+        for fact in promises:
+            is_promise = category_of(fact.category).promise or tag != todos.EXPIRED
+            effect = Effect("settle", fact, why, settled=tag)
+            if not is_promise:  # a plan that is called off
+                effect = Effect("supersede", fact, why)
+            plan.end(effect, done)
+            action = "settle" if is_promise else "invalidate"
+            row = action_row(plan.now, action, fact.id, why, by)
+            plan.rows.append(row | {"turn": turn.key})
 
     def settle_chosen(
         self, asked: str, chosen: Sequence[str], tag: str, now: datetime
@@ -153,30 +133,25 @@ class PromiseSettler:
         facts = [one for one in units if isinstance(one, Fact) and todos.is_open(one)]
         if facts and isinstance(turn, FiledTurn):
             why = todos.KEPT if tag == todos.FULFILLED else todos.CANCELLED
-            self.settle(facts, tag, why, turn, now, by="user")
+            plan = WritePlan(self.note_writer.settings, now, self.note_writer)
+            self._settle(facts, tag, why, turn, plan, by="user")
+            self.note_writer.write(plan.updates, plan.rows)
 
-    def _ask(self, one: Settlement, turn: FiledTurn, now: datetime) -> None:
+    def _ask(self, one: Settlement, turn: FiledTurn, plan: WritePlan) -> None:
         """Ask in review, once, which of these promises a turn settles."""
         texts = {fact.id: fact.text for fact in one.promises}
         at = turn.turn.occurred_at
         note = reviews.settle_note(
             turn.key, turn.turn.text, texts, one.tag, at, self.zone
         )
-        decided = self.note_writer.is_logged("decide", str(note.keys["id"]))
-        if not decided and not self.index.scanner.exists(note.path):
-            row = action_row(now, "ask", turn.key, note.why, RULE) | {"turn": turn.key}
-            self.note_writer.write([note], [row])
+        row = action_row(plan.now, "ask", turn.key, note.why, RULE)
+        plan.ask(note, row | {"turn": turn.key})
 
 
-def _keys(fact: Fact, tag: str, done: str, why: str) -> dict[str, object]:
-    """Return the keys of a settled promise, or of a plan that is called off."""
-    if category_of(fact.category).promise or tag != todos.EXPIRED:
-        return todos.settled_keys(fact, tag, done, why)
-    return {"status": "invalidated", "end_reason": why, "valid_until": done}
-
-
-def _order(filed: FiledTurn) -> tuple[datetime, str, int, str]:
-    return filed.turn.occurred_at, filed.note, len(filed.block), filed.block
+def _is_announced(fact: Fact, turn: Turn) -> bool:
+    """Return whether a fact plans to end another one after a turn (`A7`)."""
+    begins = fact.valid_from
+    return bool(fact.supersedes and begins and begins > turn.occurred_at)
 
 
 def _counts(filed: FiledTurn) -> bool:

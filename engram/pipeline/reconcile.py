@@ -154,10 +154,10 @@ class Reconciler:
         results = [result for _, result in planned]
         for end in extraction.ended:
             steps.end_known(extraction.extractor, end, turns[end.turn_id])
+        self.promises.enter(map(withdrawn.remaining, turns.values()), plan)
         plan.leave_out_broken()
         self.plan_writer.write(plan)
         self.plan_writer.write_related(plan, batch, extraction, results)
-        self.promises.apply(map(withdrawn.remaining, turns.values()), now)
 
         by_action: dict[str, list[str]] = {}
         skipped = Counter(extraction.dropped)
@@ -233,49 +233,30 @@ class Reconciler:
     # -- single statements -------------------------------------------------------------
 
     def remember(self, asked: Iterable[AskedFact], now: datetime) -> list[KeptFact]:
-        """File statements that callers ask to keep (A1, A7, `X9`).
+        """File statements that callers ask to keep, together (A1, A7, `X9`).
 
         The facts keep their importance. A statement that does not come from the user is
-        contained as in a batch (`X27`). Those that change no known fact are written
-        together. Any other is decided on after them, and written by itself.
+        contained as in a batch (`X27`). If a note was edited or moved since the last
+        scan, all are decided on again.
         """
+        plan, statements = WritePlan(self.settings, now, self.note_writer), []
         kept: list[KeptFact] = []
-        plan, new = WritePlan(self.settings, now, self.note_writer), list[AskedFact]()
         with self.entity_writer.expecting():
             for one in asked:
-                found = self._planned(plan, one, may_change=False)
-                if found is None:
-                    self._write_asked(plan, new)
-                    plan, new = WritePlan(self.settings, now, self.note_writer), []
-                    found = self._write_alone(one, now)
-                else:
-                    new.append(one)
-                    facts = [one.fact] if plan.is_new(one.fact) else []
-                    self.entity_writer.expect(facts, one.found.types, now)
-                kept.append(found)
-            self._write_asked(plan, new)
-        return kept
-
-    def _write_alone(self, one: AskedFact, now: datetime) -> KeptFact:
-        """Write a statement that may change known facts.
-
-        If a note was edited or moved since the last scan, it is decided on again.
-        """
-        plan = WritePlan(self.settings, now, self.note_writer)
-        kept = self._planned(plan, one)
-        try:
-            self.plan_writer.check(plan)
-        except (ConflictError, NotFoundError):
-            self.note_writer.scan_all()
-            plan = WritePlan(self.settings, now, self.note_writer)
-            kept = self._planned(plan, one)
-        self._write_asked(plan, [one])
-        assert kept
+                statements.append(one)
+                kept.append(self._planned(plan, one))
+                new = [one.fact] if plan.is_new(one.fact) else []
+                self.entity_writer.expect(new, one.found.types, now)
+            try:
+                self.plan_writer.check(plan)
+            except (ConflictError, NotFoundError):
+                self.note_writer.scan_all()
+                plan = WritePlan(self.settings, now, self.note_writer)
+                kept = [self._planned(plan, one) for one in statements]
+            self._write_asked(plan, statements)
         return kept
 
     def _write_asked(self, plan: WritePlan, asked: Sequence[AskedFact]) -> None:
-        if not asked:
-            return
         self.plan_writer.write_unrepeatable(plan)
         types = dict[str, str]()
         for one in reversed(asked):
@@ -291,14 +272,11 @@ class Reconciler:
         turns = [one.turn for one in asked]
         self.plan_writer.write_entities(plan, ids, turns, extraction)
 
-    def _planned(
-        self, plan: WritePlan, one: AskedFact, *, may_change: bool = True
-    ) -> KeptFact | None:
-        """Plan the filing of a statement; None if it changes known facts and may not."""
+    def _planned(self, plan: WritePlan, one: AskedFact) -> KeptFact:
+        """Plan the filing of a statement; each may end as many facts as a batch."""
         fact, cases = one.fact, plan.cases
-        decision = self._steps(plan).remember(fact, one.turn, may_change=may_change)
-        if decision is None:
-            return None
+        plan.ended = 0
+        decision = self._steps(plan).remember(fact, one.turn)
         row = action_row(plan.now, "store", fact.id, "asked to remember")
         if decision.action == "confirm":
             row |= {"action": "confirm", "met": decision.met}

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.core import ranking, trust
+from engram.core import trust
 from engram.core.language.equal_statements import are_equal
 from engram.core.language.retraction import (
     codes,
@@ -29,9 +28,7 @@ from engram.core.language.topics import content, frame_words, is_question
 from engram.core.records import Fact, FiledTurn
 from engram.core.text import content_hash, normalise
 from engram.extraction.rules.people import is_name
-from engram.index.filters import SearchFilter
 from engram.pipeline.forgetting import (
-    POOL,
     RULE,
     STATUSES,
     TAKEN_BACK,
@@ -39,13 +36,11 @@ from engram.pipeline.forgetting import (
     naming,
     sentences_of,
 )
-from engram.pipeline.write import action_row
 from engram.vault import reviews
 
 if TYPE_CHECKING:
     from collections.abc import (
         Callable,
-        Collection,
         Iterable,
         Iterator,
         Mapping,
@@ -143,7 +138,7 @@ class Retraction:
         if turn.turn.role != "user" or trust.source_class(turn.turn) == "tool":
             return []
         found = withdrawals(turn.turn.text)
-        if not found or self._in_play(turn):
+        if not found or self.in_play(turn):
             return []
         # An imported old chat does not refer to facts that are known today.
         is_own = trust.source_class(turn.turn) == "user"
@@ -153,10 +148,19 @@ class Retraction:
             if is_own or not wish.named
         ]
 
-    def _in_play(self, turn: FiledTurn) -> bool:
+    def in_play(self, turn: FiledTurn) -> bool:
         """Return whether the turn is part of a game or a role play."""
-        before = self.turns_before(turn, {"user", "assistant"})
+        before = self.index.turns_before(turn, self.policy.minutes)
         return played([one.turn for one in (*before, turn)])[-1]
+
+    def own_before(self, turn: FiledTurn, most: int) -> list[FiledTurn]:
+        """Return the last turns of the user before this one, in order."""
+        before = self.index.turns_before(turn, self.policy.minutes)
+        return [
+            one
+            for one in before
+            if one.turn.role == "user" and one.turn.speaker == turn.turn.speaker
+        ][-most:]
 
     def _carry_out(
         self, request: _Request, now: datetime, withdrawn: Withdrawn
@@ -166,10 +170,9 @@ class Retraction:
         if not wish.named:
             if passages := self._last_statement(request):
                 passages += self._replies(turn, passages)
-                facts = self._facts_from(passages)
-                self._hide(request, passages, facts, now, withdrawn)
+                self._hide(request, passages, (), now, withdrawn)
             if others := self._nearby(request):
-                self._ask(request, others, self._facts_from(others), now)
+                self._ask(request, others, (), now)
             return
         passages, facts = self._named(request)
         if wish.unsure and not _is_known(request, passages, facts):
@@ -178,8 +181,7 @@ class Retraction:
         found = facts or any(one.turn.role == "user" for one, _ in passages)
         statements = len(facts) + len(_without_fact(passages, facts))
         is_plain = found and statements <= self.policy.most
-        if is_plain and not any(map(self._only_user_may_end, facts)):
-            facts = facts or self._facts_from(passages)
+        if is_plain and not any(map(self.note_writer.is_users, facts)):
             self._hide(request, passages, facts, now, withdrawn)
         else:
             self._ask(request, passages, facts, now)
@@ -198,13 +200,11 @@ class Retraction:
         no earlier words, which may be serious.
         """
         turn, wish = request.turn, request.wish
-        plan = HidePlan({fact.id: fact for fact in facts})
+        plan = self._plan(passages, facts)
         if wish.named:
             plan.statements += _without_fact(passages, facts)
         if wish.after == wish.end or wish.named:
             plan.add(turn, request.sentence)
-        for one, text in passages:
-            plan.add(one, text)
         self.forgetting.hide(
             turn.key,
             plan,
@@ -228,6 +228,8 @@ class Retraction:
         now: datetime,
     ) -> None:
         """Ask in review, once, which of these statements are to be forgotten."""
+        if not request.wish.named:
+            facts = [*self._plan(passages, ()).facts.values()]
         units = {fact.id: fact.text for fact in facts}
         known = _sources(facts)
         for one, text in passages:
@@ -240,10 +242,7 @@ class Retraction:
         self.index.tombstones.add(
             [sentence_tombstone(turn, request.sentence, at, request.why, turn.key)]
         )
-        decided = self.note_writer.is_logged("decide", str(note.keys["id"]))
-        if not decided and not self.index.scanner.exists(note.path):
-            row = action_row(now, "ask", turn.key, note.why, RULE) | {"turn": turn.key}
-            self.note_writer.write([note], [row])
+        self.note_writer.ask(note, turn.key, turn.key, now)
 
     def forget(self, asked: str, chosen: Sequence[str], now: datetime) -> None:
         """Forget those of these memories and turns that the user chose.
@@ -258,9 +257,7 @@ class Retraction:
         sources = self.index.units([*_sources(facts), *chosen]).values()
         turns = [unit for unit in sources if isinstance(unit, FiledTurn)]
         for request in self._requests(turn):
-            passages = self._chosen(request, facts, turns)
-            resting = [] if facts or request.wish.named else self._facts_from(passages)
-            self._hide(request, passages, [*facts, *resting], now)
+            self._hide(request, self._chosen(request, facts, turns), facts, now)
 
     def _chosen(
         self, request: _Request, facts: Sequence[Fact], turns: Sequence[FiledTurn]
@@ -308,8 +305,7 @@ class Retraction:
             return [(turn, text) for start, _, text in found if start >= wish.start]
         earlier = [
             (one, text)
-            for one in self.turns_before(turn, {"user"})[-self.policy.turns :]
-            if one.turn.speaker == turn.turn.speaker
+            for one in self.own_before(turn, self.policy.turns)
             for text in sentences_of(one)
         ]
         for one, text in reversed([*earlier, *own]):
@@ -344,36 +340,15 @@ class Retraction:
         self, turn: FiledTurn, passages: Sequence[tuple[FiledTurn, str]]
     ) -> list[tuple[FiledTurn, str]]:
         """Return the sentences of later replies that share words with these sentences."""
-        first = min(_order(one) for one, _ in passages)
+        first = min(one.order for one, _ in passages)
         words = frozenset[str]().union(*(content(text) for _, text in passages))
         return [
             (one, text)
-            for one in self.turns_before(turn, {"assistant"})
-            if _order(one) > first
+            for one in self.index.turns_before(turn, self.policy.minutes)
+            if one.turn.role == "assistant" and one.order > first
             for text in sentences_of(one)
             if words & content(text)
         ]
-
-    def turns_before(self, turn: FiledTurn, roles: Collection[str]) -> list[FiledTurn]:
-        """Return the turns of the conversation just before, in order."""
-        source = turn.turn
-        since = source.occurred_at - timedelta(minutes=self.policy.minutes)
-        units = [
-            unit
-            for file in self.index.catalog.sessions(source.session, source.persona)
-            if file.ended >= since and file.started <= source.occurred_at
-            for unit in self.index.catalog.units_at(file.path)
-        ]
-        before = [
-            unit
-            for unit in units
-            if isinstance(unit, FiledTurn)
-            and unit.turn.role in roles
-            and unit.turn.origin == source.origin
-            and since <= unit.turn.occurred_at
-            and _order(unit) < _order(turn)
-        ]
-        return sorted(before, key=_order)
 
     def _named(
         self, request: _Request
@@ -384,21 +359,12 @@ class Retraction:
         """
         wish, persona = request.wish, request.turn.turn.persona
         words = f"{wish.named} {frame_words(wish.named)}"
-        question = ranking.parse_question(words, request.turn.turn.occurred_at)
-        wheres = (
-            SearchFilter(("fact",), STATUSES, persona=persona or ""),
-            SearchFilter(("turn",), persona=persona or ""),
-        )
-        keys = [
-            hit.key
-            for where in wheres
-            for hit in self.index.lexical.search(question, where, POOL).hits
-        ]
-        units = self.index.units(keys).values()
+        at = request.turn.turn.occurred_at
+        units = self.forgetting.near(words, at, STATUSES, persona or "")
         turns = [
             unit
             for unit in units
-            if isinstance(unit, FiledTurn) and _order(unit) < _order(request.turn)
+            if isinstance(unit, FiledTurn) and unit.order < request.turn.order
         ]
         facts = [unit for unit in units if isinstance(unit, Fact)]
         wanted = named_codes(wish, request.sentence)
@@ -422,19 +388,16 @@ class Retraction:
             [fact for fact in facts if is_meant(fact.text)],
         )
 
-    def _only_user_may_end(self, fact: Fact) -> bool:
-        """Return whether a user wrote or edited the note of a fact."""
-        foreign = fact.id not in self.note_writer.creation_times()
-        return foreign or self.note_writer.is_edited(fact.id)
-
-    def _facts_from(self, passages: Sequence[tuple[FiledTurn, str]]) -> list[Fact]:
-        """Return the facts that only these sentences support."""
-        plan = HidePlan()
+    def _plan(
+        self, passages: Iterable[tuple[FiledTurn, str]], facts: Iterable[Fact]
+    ) -> HidePlan:
+        """Return the plan to hide sentences and these facts, else those resting on them."""
+        plan = HidePlan({fact.id: fact for fact in facts})
         for turn, text in passages:
             plan.add(turn, text)
-        found = self.forgetting.resting_on(plan.cut)
-        found |= self.forgetting.derived_from(found)
-        return [fact for fact in found.values() if not self._only_user_may_end(fact)]
+        if plan.facts:
+            return plan
+        return self.forgetting.add_resting(plan, claimed=False)
 
 
 def _is_known(
@@ -469,12 +432,6 @@ def _sentences(turn: FiledTurn) -> Iterator[tuple[int, int, str]]:
     text = turn.turn.text
     for start, end in sentences(text):
         yield start, end, text[start:end]
-
-
-def _order(turn: FiledTurn) -> tuple[datetime, str, int]:
-    digits = turn.block[1:]
-    number = int(digits) if digits.isdecimal() else 0
-    return turn.turn.occurred_at, turn.note, number
 
 
 def _sources(facts: Iterable[Fact]) -> set[str]:

@@ -118,18 +118,14 @@ class CandidateSteps:
         memory = fact.id if decision.destination else decision.met or fact.id
         return CandidateResult(candidate.turn_id, decision.action, decision.why, memory)
 
-    def remember(self, fact: Fact, turn: Turn, *, may_change: bool) -> Decision | None:
+    def remember(self, fact: Fact, turn: Turn) -> Decision:
         """Decide on a statement that a caller asks to keep (A1, A7).
 
         `turn` is its source. A statement that does not come from the user is contained
-        as in a batch (`X27`). Its importance does not depend on how new it is. Returns
-        None, and enters nothing, if it changes known facts and may not.
+        as in a batch (`X27`). Its importance does not depend on how new it is.
         """
-        said, source, contained = (
-            Said(turn, turn.text, turn),
-            trust.source_class(turn),
-            "",
-        )
+        said, source = Said(turn, turn.text, turn), trust.source_class(turn)
+        contained = ""
         if source != "user":
             confidence = trust.cap_confidence(
                 fact.confidence, source, self.policy.trust
@@ -138,10 +134,7 @@ class CandidateSteps:
             fact = replace(fact, confidence=confidence, origin=origin)
             contained = self.gatherer.containment(fact, said)
         new = replace(self.gatherer.statement(fact, said), contained=contained)
-        fact, decision = self._decide(new, said, weighed=True)
-        if decision.changes and not may_change:
-            return None
-        return self._enter(said, fact, decision)
+        return self._enter(said, *self._decide(new, said, weighed=True))
 
     def end_known(self, extractor: str, end: FactEnd, filed: FiledTurn) -> None:
         """End a known fact by words of the user that state no new fact (`A10`).

@@ -105,8 +105,7 @@ class TurnEdits:
             self.settings.zone,
             reviews.EDITED,
         )
-        row = action_row(now, "ask", old.key, note.why, "rule") | {"turn": new.key}
-        self.note_writer.write([note], [row])
+        self.note_writer.ask(note, old.key, new.key, now)
 
     def forget(self, key: str, now: datetime) -> None:
         """Withdraw a turn whose message was edited, as the user decided in review."""
@@ -141,9 +140,7 @@ class TurnEdits:
         if not turns:
             return []
         key = turns[0].key
-        plan = HidePlan(
-            self.supported_only_by(turns, instead), {one.key: one for one in turns}
-        )
+        plan = self._plan(turns, instead)
         self.forgetting.hide(
             name or key,
             plan,
@@ -163,14 +160,11 @@ class TurnEdits:
 
         Memories that are derived from others come last.
         """
-        whole = HidePlan(turns={turn.key: turn for turn in turns}).spoken
-        resting = self.forgetting.resting_on(whole, instead)
-        facts = {
-            key: fact
-            for key, fact in resting.items()
-            if not fact.pinned and not self.note_writer.user_claim(fact)
-        }
-        return facts | self.forgetting.derived_from(facts)
+        return self._plan(turns, instead).facts
+
+    def _plan(self, turns: Sequence[FiledTurn], instead: str) -> HidePlan:
+        plan = HidePlan(turns={turn.key: turn for turn in turns})
+        return self.forgetting.add_resting(plan, instead, claimed=False)
 
     def restore_turns(
         self, turns: Sequence[FiledTurn], reason: str, now: datetime, why: str

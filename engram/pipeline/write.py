@@ -311,9 +311,27 @@ class NoteWriter:
             self._logged = self.vault.logged_actions(("edit", "decide", "restore"))
         return (action, memory) in self._logged
 
-    def is_edited(self, fact_id: str) -> bool:
-        """Return whether a user edited or restored a memory (`X23`)."""
-        return self.is_logged("edit", fact_id) or self.is_logged("restore", fact_id)
+    def ask(self, note: Create, about: str, turn: str, now: datetime) -> None:
+        """Write a note that asks the user, once; `turn` is the key of the turn with it.
+
+        `about` is the id or the key that the row of the log names.
+        """
+        if self.is_unasked(note):
+            row = action_row(now, "ask", about, note.why, "rule") | {"turn": turn}
+            self.write([note], [row])
+
+    def is_unasked(self, note: Create) -> bool:
+        """Return whether a question was neither decided nor written before."""
+        decided = self.is_logged("decide", str(note.keys["id"]))
+        return not decided and not self.index.scanner.exists(note.path)
+
+    def is_users(self, fact: Fact) -> bool:
+        """Return whether only the user may end a memory (`X9`, `X23`).
+
+        Its note is pinned, or was not created by engram, or a user claims it.
+        """
+        is_foreign = fact.id not in self.creation_times()
+        return fact.pinned or is_foreign or self.user_claim(fact) is not None
 
     def user_claim(self, fact: Fact) -> str | None:
         """Return why no pass may contradict a memory, or None (`X23`).

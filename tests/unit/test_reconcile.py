@@ -236,14 +236,6 @@ def test_what_is_said_beside_a_quotation_is_the_users_own(held):
 
 
 # row: A8
-def test_the_words_of_the_user_lift_what_an_assistant_said(held):
-    """The more trusted of the two counts."""
-    tell(held, "Anna loves tea.", role="assistant", confidence=0.7)
-    tell(held, "Anna really loves tea.")
-    assert by_text(held, "Anna loves tea.").confidence == 0.8
-
-
-# row: A8
 def test_a_judged_same_is_told_in_the_newer_words(judging, clock):
     """The old ones go under History, names and tags are united, the higher importance
     stays.
@@ -723,20 +715,6 @@ def test_a_statement_in_doubt_is_no_twin_of_one_with_evidence(held):
     )
     filed = held.pipeline.file(batch, replace(said(batch), candidates=(doubtful, good)))
     assert (len(filed.created), len(filed.review), texts(held)) == (1, 1, [BERLIN])
-
-
-# row: A8
-def test_a_batch_that_says_one_thing_in_two_ways_keeps_one_note(held):
-    """One turn counts once."""
-    filed = tell(
-        held,
-        "Anna loves tea.",
-        "Anna really loves tea.",
-        turn="I, Anna, love tea, really.",
-    )
-    assert (len(filed.created), filed.confirmed) == (1, ())
-    (fact,) = every(held)
-    assert (fact.text, fact.confidence, fact.also) == ("Anna loves tea.", 0.5, ())
 
 
 # -- what is written -------------------------------------------------------------------
