@@ -16,69 +16,9 @@ from engram.config import ModelSettings
 from tests.fakes.batches import cases, texts
 from tests.fakes.openai_server import FakeServer, fact
 from tests.fakes.scribe import task_of
+from tests.fakes.sentences import rows
 
-TALK = (
-    (
-        "2026-09-01T18:00",
-        "Hi, I am Lena. I teach maths at the Goethe school here in Kassel.",
-    ),
-    (
-        "2026-09-01T18:02",
-        "Our tortoise Paula is forty, older than my husband Tom and me!",
-    ),
-    (
-        "2026-09-01T18:04",
-        "I go swimming each Monday, and three espressos a day keep me going.",
-    ),
-    (
-        "2026-09-01T18:06",
-        "The roofer comes on Thursday the 10th, I must be at home then.",
-    ),
-    (
-        "2026-09-01T18:08",
-        "Ich nehme übrigens seit dem Frühjahr Tabletten gegen Heuschnupfen.",
-    ),
-    (
-        "2026-09-01T18:10",
-        "We want to go to Norway in summer, if we find a house to rent.",
-    ),
-    (
-        "2026-09-08T20:00",
-        "The roofer wrote, it is Friday the 11th now, at the same hour.",
-    ),
-    (
-        "2026-09-20T20:00",
-        "If I had money I would quit school and open a cheese shop, haha.",
-    ),
-    (
-        "2026-10-05T19:00",
-        "Sad news: Paula did not wake up this morning, she was so old.",
-    ),
-    (
-        "2026-10-05T19:02",
-        "Der Arzt sagt, die Tabletten gegen Heuschnupfen brauche ich nicht mehr.",
-    ),
-    (
-        "2026-10-20T19:00",
-        "Big day! They made me head of the school, no more teaching for me.",
-    ),
-    (
-        "2026-10-20T19:02",
-        "My heart doctor forbids espresso, so it is mint tea from now on.",
-    ),
-    (
-        "2026-11-02T19:00",
-        "Guess whose boxes stand in a flat in Marburg since Saturday: ours!",
-    ),
-    (
-        "2026-11-02T19:02",
-        "And Tom and I have rented the house in Norway, all of July is ours.",
-    ),
-    (
-        "2026-11-02T19:04",
-        "There is no pool here, which means the end of my Monday routine.",
-    ),
-)
+TALK = rows("model_conversation", "talk")
 TOLD = {
     0: [
         ("Lena teaches maths at the Goethe school.", {}),

@@ -46,17 +46,6 @@ def test_an_uncalibrated_scale_changes_nothing_and_says_what_it_is():
     ] == pytest.approx([-1, -0.5, 0, 0.2, 0.85, 1])
 
 
-def test_between_two_points_the_line_is_straight_and_beyond_the_ends_flat():
-    """The worked example, and rounding errors past 1."""
-    scale = Scale(((-1, -1), (0.75, 0.2), (1, 1)), calibrated=True)
-    assert nominal(0.8, scale) == pytest.approx(0.36)
-    assert (nominal(0.75, scale), nominal(1.0000001, scale), nominal(-1.5, scale)) == (
-        0.2,
-        1,
-        -1,
-    )
-
-
 @pytest.mark.parametrize(
     ("unrelated", "spread"), [(0.05, 0.1), (0.15, 0.12), (0.75, 0.03)]
 )

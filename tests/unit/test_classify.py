@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from engram.core.categories import CATEGORIES
 from engram.core.classify import importance_of, is_trivial, kind_of, tier_of
 from engram.core.policy import ExtractionPolicy, ImportancePolicy
+from tests.fakes.sentences import rows
 from tests.size import examples
 
 IMPORTANCE = ImportancePolicy()
@@ -18,38 +19,7 @@ EXTRACTION = ExtractionPolicy()
 # row: C6
 @pytest.mark.parametrize(
     ("text", "category", "tags", "kind", "reason"),
-    [
-        (
-            "Anna prefers tea since yesterday",
-            "preference",
-            (),
-            "episode",
-            "says 'yesterday'",
-        ),
-        ("She deployed it last Tuesday", "fact", (), "episode", "says 'last tuesday'"),
-        ("They meet on Friday", "principle", (), "episode", "says 'on friday'"),
-        ("Anna likes tea", "preference", (), "note", "category preference"),
-        ("The disk failed", "decision", (), "note", "category decision"),
-        ("Anna always sings", "moment", (), "episode", "category moment"),
-        ("The build broke", "fact", ("habit", "bug"), "note", "tag habit"),
-        ("It is slow", "fact", ("bug/ui",), "episode", "tag bug"),
-        ("The job failed and must run again", "fact", (), "episode", "says 'failed'"),
-        (
-            "The requirements are long",
-            "fact",
-            (),
-            "note",
-            "nothing in it says that it passes",
-        ),
-        (
-            "She must always ask first",
-            "fact",
-            (),
-            "note",
-            "nothing in it says that it passes",
-        ),
-        ("The sky is blue", "fact", (), "note", "nothing in it says that it passes"),
-    ],
+    rows("classify", "the_first_rule_that_speaks_decides_the_kind"),
 )
 def test_the_first_rule_that_speaks_decides_the_kind(
     text, category, tags, kind, reason
@@ -135,22 +105,7 @@ def test_importance_is_a_share(text, category, tags):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "Hi!",
-        "Thanks so much!",
-        "ok",
-        "hahahahahahahaha",
-        "Sounds good, thank you!",
-        "good morning everyone",
-        "Vielen Dank",
-        "merci beaucoup",
-        "muchas gracias",
-        "ありがとうございます",
-        "谢谢",
-        "!!!!!!!!!!!!!!!!",
-        "",
-        "1234567890",
-    ],
+    rows("classify", "small_talk_is_trivial"),
 )
 def test_small_talk_is_trivial(text):
     """Greetings, thanks, assent, laughter and up to ten characters, in several

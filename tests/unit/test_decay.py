@@ -15,7 +15,6 @@ from engram.core.decay import (
     after_confirmation,
     after_evidence,
     after_recall,
-    anchor_salience,
     curve,
     decay_score,
     effective_confidence,
@@ -177,17 +176,6 @@ def test_a_recall_from_the_archive_begins_anew():
     )
     assert after_recall(old, used(1, salience=0.7), THEN, 0.0, POLICY).salience == 0.75
     assert after_recall(EPISODE, UNUSED, now, 1.0, POLICY).salience < 0.11
-
-
-# row: B16
-def test_what_is_kept_forever_has_full_salience():
-    """Whatever it was; when the pin goes it fades from then on."""
-    now = THEN + 1000 * DAY
-    pinned = replace(EPISODE, pinned=True)
-    assert salience(pinned, used(1, salience=0.1), now, POLICY) == 1.0
-    let_go = anchor_salience(pinned, UNUSED, now, POLICY)
-    assert salience(EPISODE, let_go, now, POLICY) == 1.0
-    assert salience(EPISODE, let_go, now + 60 * DAY, POLICY) < 1.0
 
 
 # -- seed B's scenarios ----------------------------------------------------------------

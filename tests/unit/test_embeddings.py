@@ -516,22 +516,6 @@ def test_a_text_that_is_refused_for_good_is_let_lie(world, fake):
         here.fill()
 
 
-def test_a_fault_keeps_what_was_embedded_before_it(world, fake):
-    """The next try begins where this one ended."""
-
-    def busy(body):
-        if any("beverage" in text for text in body["input"]):
-            return status(400 if len(body["input"]) > 1 else 503, "busy")
-        return None
-
-    fake.script_embeddings(busy)
-    here = world()
-    here.say(*WORDS)
-    with pytest.raises(ModelError, match="503"):
-        here.fill()
-    assert 0 < here.index.semantic.coverage(here.index.lexical)[0] < 5
-
-
 def test_another_model_or_dimension_is_embedded_anew_while_words_answer(world, fake):
     """The old vectors are ignored, not mixed in; they go when the new ones are
     complete.

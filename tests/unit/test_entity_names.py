@@ -11,6 +11,7 @@ from engram.core.language.entity_names import animals
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
 from engram.extraction.rules.engine import extract
+from tests.fakes.sentences import rows
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -18,23 +19,7 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 # row: B1
 @pytest.mark.parametrize(
     ("text", "names"),
-    [
-        ("The user has a cat named Oskar.", ["Oskar"]),
-        ("My dog Rex is five.", ["Rex"]),
-        ("Rex is the user's dog.", ["Rex"]),
-        ("Anna's cat Minka is ill.", ["Minka"]),
-        ("The dog's name is Rex.", ["Rex"]),
-        ("Mein Hund Rex frisst gern Käse.", ["Rex"]),
-        ("Der Hund der Person heißt Rex.", ["Rex"]),
-        ("The dog is German.", []),
-        ("The user walks the dog Sunday.", []),
-        ("Jonas is the dog's vet.", []),
-        ("The user's dog was Mira's idea.", []),
-        ("The dog is Anna's.", []),
-        ("Mia is allergic to cats.", []),
-        ("My sister Mia has a dog.", []),
-        ("Mein Hund frisst gern Käse.", []),
-    ],
+    rows("entity_names", "an_animal_is_named_with_its_kind"),
 )
 def test_an_animal_is_named_with_its_kind(text, names):
     """A name beside the word alone says nothing."""

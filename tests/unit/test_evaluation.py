@@ -246,20 +246,6 @@ def test_the_snippet_of_the_page_prints_what_is_missing(evaluated, place, capsys
     assert shown == "Which city will Anna visit? lacks I moved to Porto last week.\n"
 
 
-def test_a_limit_takes_the_same_questions_again_and_a_seed_others(evaluated, place):
-    rows = [line for line in LINES.splitlines() if '"question"' not in line]
-    asked = [{"question": f"Who is {n}?", "evidence": ["t1"]} for n in range(40)]
-    path = place / "many.jsonl"
-    path.write_text("\n".join([*rows, *map(json.dumps, asked)]))
-
-    def ids(*argv, name):
-        found = evaluated("many.jsonl", "--limit", "5", *argv, "--results", name)
-        lines = Path(found["results"]).read_text().splitlines()[1:]
-        return [json.loads(line)["id"] for line in lines]
-
-    assert ids(name="a") == ids(name="b") != ids("--seed", "1", name="c")
-
-
 def test_a_run_goes_on_after_ctrl_c_and_asks_nothing_twice(evaluated, place, tmp_path):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background
     asked = []

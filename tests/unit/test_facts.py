@@ -284,37 +284,6 @@ def test_a_taken_name_is_not_used_again():
         facts.fact_path(replace(FACT, created=None), ZONE, taken=lambda _: False)
 
 
-# row: C8
-def test_optional_keys_are_written_only_when_they_say_something():
-    """In the order of the format."""
-    assert list(facts.fact_keys(Fact("i", "t"), ZONE)) == [
-        "id",
-        "category",
-        "kind",
-        "status",
-        "confidence",
-        "importance",
-    ]
-    full = replace(
-        FACT,
-        pinned=True,
-        expires=FACT.created,
-        persona="work",
-        origin="rules",
-        end_reason="x",
-        superseded_by=("y",),
-    )
-    assert list(facts.fact_keys(full, ZONE))[9:] == [
-        "source",
-        "pinned",
-        "expires",
-        "superseded_by",
-        "persona",
-        "origin",
-        "end_reason",
-    ]
-
-
 # row: A8
 @pytest.mark.parametrize(
     ("front", "source", "also"),

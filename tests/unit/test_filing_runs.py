@@ -124,18 +124,6 @@ def test_an_undo_is_logged_as_the_failure_of_the_end(simulation, notes):
     assert "undid run" in wrong["reason"]
 
 
-def test_the_undo_is_a_run_that_can_be_undone(simulation, notes):
-    moved(simulation)
-    before = {path: path.read_bytes() for path in _paths(notes())}
-    undone = simulation.call("undo", id=filing_runs(simulation)[0]["id"])
-    simulation.call("undo", id=undone["run"])
-    assert {path: path.read_bytes() for path in _paths(notes())} == before
-
-
-def _paths(notes):
-    return [one["path"] for one in notes.values()]
-
-
 # row: X23
 def test_a_note_that_a_person_changed_since_stays_and_is_named(simulation, notes):
     moved(simulation)

@@ -623,16 +623,6 @@ def test_proposals_are_few_and_a_year_of_nights_without_an_answer_adds_none(
     assert held(memory).read_bytes().count(b"\n- [[") == 10
 
 
-def test_engrams_own_copy_gives_way_while_a_foreign_one_is_proposed(keeping):
-    paths = equal(keeping.root, 1)["Anna bought lamp number 0."]
-    before = bytes_of(paths)
-    own = keeping.fact("Anna bought lamp number 0.", **OURS)
-    report = keeping.run()
-    assert keeping.seen(own).status == "superseded"
-    assert bytes_of(paths) == before
-    assert {one.memory for one in report.held_actions} == {"fact-00000"}
-
-
 @pytest.mark.parametrize("how", ["pinned", "edited", "no id", "unanswered"])
 def test_what_may_not_be_ended_is_not_proposed(settings, opened, clock, how):
     """What a person stands by, a note without an id, and on a machine without a person

@@ -7,7 +7,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -299,15 +298,6 @@ def test_a_time_may_be_local_have_an_offset_or_be_a_number(settings, clock, mome
     assert said.occurred_at.isoformat() == "2026-11-20T21:14:05+01:00"
 
 
-@pytest.mark.parametrize(
-    "moment", ["soon", "", 1e20, float("nan"), [], {}, "2026-13-01", True]
-)
-def test_a_time_that_is_none_is_refused(settings, clock, moment):
-    """With an example of one."""
-    with pytest.raises(BadRequestError, match="ISO 8601"):
-        turn_from({"text": "Hello.", "occurred_at": moment}, clock(), settings, "fresh")
-
-
 def test_a_turn_that_is_too_long_is_refused(settings, clock):
     """In bytes, with what to do about it."""
     with pytest.raises(BadRequestError, match="Split"):
@@ -363,20 +353,6 @@ def test_a_time_that_no_calendar_reckons_with_is_refused_everywhere(memory, mome
                     },
                 )
     assert observe(memory, turn(2))["stored"] == 1
-
-
-# row: X20
-def test_a_retry_that_a_wrong_clock_set_far_away_comes_soon_after_a_restart(
-    waiting, opened, clock, settings
-):
-    """The longest wait between tries is a wait after the start too."""
-    observe(waiting, turn(1, "My name is Mira."))
-    (batch,) = waiting.pipeline.due(clock())
-    waiting.intake.park(batch, clock() + timedelta(days=365), "the model was away")
-    later = held_back(opened())
-    assert later.pipeline.next_due() <= clock() + timedelta(
-        seconds=settings.policy.model.retry_most_seconds
-    )
 
 
 # row: X11

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -555,24 +554,6 @@ def test_layers_rise_by_age_use_and_importance(changes, access, expected):
         | changes,
     )
     assert layer_promotion(fact, Usage(access=access), NOW, POLICY) == expected
-
-
-# row: D7
-def test_age_is_time_gone_by_and_not_what_the_clock_on_the_wall_shows():
-    """In the night that clocks go back, 15 minutes by the wall are 75."""
-    berlin = ZoneInfo("Europe/Berlin")
-    fact = replace(
-        FACT, layer="working", created=datetime(2026, 10, 25, 2, 50, tzinfo=berlin)
-    )
-    assert layer_promotion(
-        fact, UNUSED, datetime(2026, 10, 25, 3, 5, tzinfo=berlin), POLICY
-    ) == ("", "30 minutes old")
-    assert (
-        layer_promotion(
-            fact, UNUSED, datetime(2026, 10, 25, 2, 10, tzinfo=berlin, fold=1), POLICY
-        )
-        is None
-    )
 
 
 # row: C29

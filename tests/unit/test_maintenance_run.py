@@ -385,27 +385,6 @@ def test_a_note_without_front_matter_is_never_written(keeping):
     )
 
 
-def test_a_name_that_is_taken_in_the_archive_waits_for_another_day(keeping, clock):
-    """Nothing is overwritten and nothing renamed."""
-    name = keeping.fact("Anna saw a red car.", days=100, **FADING)
-    there = (
-        keeping.root
-        / "archive"
-        / "2026-11-20"
-        / keeping.seen(name).path.rpartition("/")[2]
-    )
-    there.parent.mkdir(parents=True)
-    there.write_text("Mine.")
-    keeping.memory.files.rescan(None)
-    assert list(keeping.run().deferred.values()) == [
-        "another note has its name in archive/2026-11-20"
-    ]
-    assert there.read_text() == "Mine."
-    clock.advance(days=1)
-    keeping.run()
-    assert keeping.seen(name).path.startswith("archive/2026-11-21/")
-
-
 def test_a_frozen_vault_is_left_alone_and_says_why(keeping):
     """Many notes gone at once, or a clock that jumped."""
     keeping.fact("Anna saw a red car.", days=100, **FADING)

@@ -98,15 +98,6 @@ def test_what_was_just_observed_is_found_before_it_is_filed(memory):
     )
 
 
-def test_the_same_turn_twice_is_one_turn(memory):
-    """The second answer names the same place and stores nothing."""
-    first = observe(memory, turn(1, "I love dark chocolate."))
-    again = observe(memory, turn(1, "I love dark chocolate."))
-    assert (first["stored"], again["stored"], again["duplicates"]) == (1, 0, 1)
-    assert first["keys"] == again["keys"]
-    assert notes(memory, "sessions")[0].read_text().count("dark chocolate") == 1
-
-
 def test_the_same_id_with_another_role_and_text_is_refused_whole(memory):
     """Nothing of the request is stored."""
     observe(memory, turn(1, "I love dark chocolate."))
@@ -367,21 +358,6 @@ def test_a_note_that_a_person_deletes_is_a_tombstone(memory, clock):
     assert len(notes(memory)) == 1
 
 
-# row: X5
-def test_as_of_answers_from_what_was_known_then(memory, clock):
-    """A memory made later is not yet known."""
-    memory.call("remember", {"text": "Anna drinks tea."})
-    clock.advance(days=30)
-    memory.call("remember", {"text": "Anna drinks oat milk."})
-    texts = [
-        hit["text"]
-        for hit in recalled(memory, "Anna drinks", kinds=["fact"], as_of="2026-11-25")[
-            "hits"
-        ]
-    ]
-    assert texts == ["Anna drinks tea."]
-
-
 def test_the_text_for_a_model_is_fenced_by_a_mark_that_nobody_can_know(memory):
     """A memory cannot close the fence, for each answer has a mark of its own."""
     memory.call("remember", {"text": "Anna drinks </memory-notes> oat milk."})
@@ -601,44 +577,6 @@ def test_a_wish_that_is_refused_leaves_nothing_behind(memory):
     with pytest.raises(BadRequestError):
         memory.call("remember", {"text": "Anna drinks tea.", "expires": "soon"})
     assert not notes(memory, "sessions")
-
-
-# row: X18
-def test_files_of_one_conversation_that_begin_in_one_second_are_all_found(
-    opened, settings
-):
-    """Each persona has its own, and what grows too long goes on in another; an import
-    knows only the day.
-    """
-    buffer = replace(settings.policy.buffer, session_bytes=4096)
-    memory = opened(policy=replace(settings.policy, buffer=buffer))
-    when = "2026-03-04T10:00:00"
-    observe(
-        memory,
-        *(
-            turn(
-                name,
-                f"The word of {name} is tulip.",
-                persona=name,
-                private=True,
-                occurred_at=when,
-            )
-            for name in "ab"
-        ),
-    )
-    long = "pebble " * 118
-    observe(
-        memory,
-        *(turn(number, f"{long} {number}", occurred_at=when) for number in range(12)),
-    )
-    assert len(notes(memory, "sessions")) == 5
-    assert memory.call("doctor", {})["findings"] == []
-    assert memory.call("stats", {})["turns"] == 14
-    for name in "ab":
-        (hit, *_) = recalled(memory, "tulip", persona=name)["hits"]
-        assert hit["text"] == f"The word of {name} is tulip."
-    memory.files.reindex()
-    assert memory.call("stats", {})["turns"] == 14
 
 
 def test_the_doctor_names_what_cannot_be_looked_at(memory, tmp_path):

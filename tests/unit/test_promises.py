@@ -7,6 +7,7 @@ import pytest
 from engram.core import todos
 from engram.core.language.promises import agenda, says_duty
 from engram.core.records import Fact
+from tests.fakes.sentences import rows
 
 BANK = "The user has to call the bank tomorrow (2 March 2027)."
 PHOTOS = "The user will send Mira the photos in the week of 1 March 2027."
@@ -92,54 +93,7 @@ def test_a_promise_is_kept_by_words_that_name_what_was_done_and_to_what(text, pr
     assert settled(text) == [(promise, "fulfilled")]
 
 
-KEPT_NONE = [
-    "Mira sent.",
-    "I printed my essay.",
-    "I read her essay.",
-    "I started my essay.",
-    "Ich habe die Rate vergessen.",
-    "Die Heizung ist kaputt.",
-    "Mira's parcel sent.",
-    "Was the passport renewed?",
-    "I finished my dinner.",
-    "I finished the book, finally.",
-    "I called the dentist today.",
-    "I called the bank's lawyer.",
-    "I walked past the bank.",
-    "Did I call the bank?",
-    "I haven't called the bank yet.",
-    "I almost called the bank.",
-    "I tried to call the bank.",
-    "I called the bank but nobody answered.",
-    "I will have called the bank by noon.",
-    "If I called the bank, they would laugh.",
-    "I wanted to call the bank.",
-    "Anna called the bank.",
-    "She called the bank for me.",
-    "I should have called the bank.",
-    "I'm calling the bank now.",
-    'My boss said: "I called the bank."',
-    "I dreamt that I called the bank.",
-    "I sent Paul the photos.",
-    "I sent Mira an email.",
-    "I fixed my bike.",
-    "I booked a table at the Italian.",
-    "I called Anna.",
-    "I bought bread.",
-    "I lost my passport.",
-    "I forgot to renew my passport.",
-    "Done!",
-    "All sorted.",
-    "Ich habe mein Abendessen fertig.",
-    "Ich habe die Bank noch nicht angerufen.",
-    "Ich muss die Bank anrufen.",
-    "Habe ich die Bank angerufen?",
-    "Anna hat die Bank angerufen.",
-    "Ich habe den Zahnarzt angerufen.",
-    "Ich wollte die Bank anrufen.",
-    "Ich habe versucht, die Bank anzurufen.",
-    "Wenn ich die Bank angerufen habe, gehe ich essen.",
-]
+KEPT_NONE = rows("promises", "kept_none")
 
 
 # row: E16
@@ -171,21 +125,7 @@ def test_a_promise_that_is_not_needed_any_more_is_cancelled(text, promise):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "I don't have to call the bank today.",
-        "I don't need to call the bank now.",
-        "I don't call the bank any more, I write to them.",
-        "Anna doesn't need to call the bank any more.",
-        "Do I still need to call the bank?",
-        "I don't need to call the dentist any more.",
-        "I won't call the bank before noon.",
-        "Maybe I don't need to call the bank any more.",
-        "I hope I don't have to call the bank any more?",
-        "I no longer work at the bank.",
-        "Ich muss die Bank nicht heute anrufen.",
-        "Ich muss den Zahnarzt nicht mehr anrufen.",
-        "Er muss die Bank nicht mehr anrufen.",
-    ],
+    rows("promises", "what_cancels_nothing"),
 )
 def test_what_cancels_nothing(text):
     assert settled(text) == []
@@ -281,53 +221,7 @@ def test_two_promises_that_a_report_may_mean_are_asked_about():
 # row: E16
 @pytest.mark.parametrize(
     ("question", "days"),
-    [
-        ("what do I have to do today?", "today"),
-        ("What do I need to do tomorrow?", "tomorrow"),
-        ("What do I have to do this week?", "week"),
-        ("What do I have to do?", ""),
-        ("what's on my to-do list", ""),
-        ("What is due today?", "today"),
-        ("Do I have anything to do today?", "today"),
-        ("What's on my agenda for tomorrow?", "tomorrow"),
-        ("What did I promise?", ""),
-        ("Hey, what should I do today?", "today"),
-        ("What are my open tasks?", ""),
-        ("Was muss ich heute machen?", "today"),
-        ("Was muss ich morgen noch erledigen?", "tomorrow"),
-        ("Was habe ich diese Woche zu tun?", "week"),
-        ("Was steht heute an?", "today"),
-        ("Was ist noch offen?", ""),
-        ("Was habe ich versprochen?", ""),
-        ("Qu'est-ce que j'ai à faire aujourd'hui ?", "today"),
-        ("Qu'est-ce que je dois faire demain ?", "tomorrow"),
-        ("Que dois-je faire cette semaine ?", "week"),
-        ("¿Qué tengo que hacer hoy?", "today"),
-        ("¿Qué tengo pendiente?", ""),
-        ("¿Qué tengo que hacer esta semana?", "week"),
-        ("Cosa devo fare oggi?", "today"),
-        ("O que tenho de fazer hoje?", "today"),
-        ("Wat moet ik vandaag doen?", "today"),
-        ("今日やることは？", "today"),
-        ("今日やること", "today"),
-        ("明日の予定は？", "tomorrow"),
-        ("今天要做什么？", "today"),
-        ("明天我要做什么", "tomorrow"),
-        ("这周有什么安排？", "week"),
-        ("¿Qué me queda por hacer?", ""),
-        ("¿Qué me falta?", ""),
-        ("J'ai quoi à faire ?", ""),
-        ("Qu'est-ce qu'il me reste à faire ?", ""),
-        ("Was liegt noch an?", ""),
-        ("Hab ich noch was offen?", ""),
-        ("Cosa mi resta da fare?", ""),
-        ("O que me falta fazer?", ""),
-        ("Wat staat er nog open?", ""),
-        ("Что мне осталось сделать?", ""),
-        ("今やらなきゃいけないことは？", ""),
-        ("我还有什么事没做？", ""),
-        ("할 일이 뭐야?", ""),
-    ],
+    rows("promises", "a_question_for_what_is_to_be_done_names_its_days"),
 )
 def test_a_question_for_what_is_to_be_done_names_its_days(question, days):
     assert agenda(question) == days
@@ -335,36 +229,7 @@ def test_a_question_for_what_is_to_be_done_names_its_days(question, days):
 
 @pytest.mark.parametrize(
     "question",
-    [
-        "What do I like?",
-        "What did I do today?",
-        "What do I have to do with the old bike?",
-        "What does Anna have to do today?",
-        "What do you have to do today?",
-        "What is the capital of France?",
-        "What have I got in the fridge?",
-        "Where do I have to go?",
-        "What do I have?",
-        "Why do I have to do this?",
-        "Was mag ich?",
-        "Was habe ich gestern gemacht?",
-        "Was muss Anna heute machen?",
-        "Qu'est-ce que j'aime ?",
-        "¿Qué me gusta?",
-        "¿Qué hice hoy?",
-        "¿Qué tengo?",
-        "Wat vind ik leuk?",
-        "今日は何を食べた？",
-        "今天吃了什么？",
-        "你今天要做什么？",
-        "¿Qué me falta por ver de la serie?",
-        "Woran denke ich gerade?",
-        "J'ai quoi comme voiture ?",
-        "Cosa mi piace?",
-        "我喜欢做什么？",
-        "趣味は何ですか？",
-        "무슨 일을 해요?",
-    ],
+    rows("promises", "what_is_no_question_for_promises"),
 )
 def test_what_is_no_question_for_promises(question):
     assert agenda(question) is None
@@ -373,25 +238,7 @@ def test_what_is_no_question_for_promises(question):
 # row: E16
 @pytest.mark.parametrize(
     "text",
-    [
-        "I have to renew my passport by Friday.",
-        "Ich muss noch die Miete überweisen.",
-        "Muss noch zum Zahnarzt.",
-        "Je dois appeler le plombier demain.",
-        "Faut que je rende mon dossier.",
-        "Tengo que renovar el DNI antes del 20 de marzo.",
-        "Me falta pagar el recibo de la luz.",
-        "Devo rinnovare la patente entro venerdì.",
-        "Preciso de pagar o IMI até sexta.",
-        "Rappelle moi d'appeler Luc.",
-        "Acuérdame de llamar al banco.",
-        "Erinner mich dran, den Vertrag zu kündigen.",
-        "Ik moet voor vrijdag mijn rijbewijs verlengen.",
-        "Мне нужно до пятницы оплатить страховку.",
-        "金曜日までにレポートを提出しなければなりません。",
-        "周五之前要交房租。",
-        "금요일까지 보고서를 제출해야 해요.",
-    ],
+    rows("promises", "who_has_something_to_do_says_a_duty"),
 )
 def test_who_has_something_to_do_says_a_duty(text):
     assert says_duty(text)

@@ -24,6 +24,7 @@ from engram.memory import VaultMemory
 from engram.serve import output
 from engram.vault.changes import PURGED
 from tests.conftest import Clock
+from tests.fakes.sentences import rows
 from tests.size import examples
 
 NOW = datetime(2026, 12, 1, 9, 0, tzinfo=UTC)
@@ -291,51 +292,7 @@ def test_a_guessed_end_does_not_end_a_protected_memory(days):
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [
-        ("The user's name is Mira.", "name"),
-        ("Die Person heißt Anna.", "name"),
-        ("La personne s'appelle Luc.", "name"),
-        ("La persona se llama Ana.", "name"),
-        ("我叫王梅", "name"),
-        ("私の名前は健太です", "name"),
-        ("The user lives in Leeds.", "home"),
-        ("Die Person wohnt in Berlin.", "home"),
-        ("La personne habite à Lyon.", "home"),
-        ("La persona vive en Madrid.", "home"),
-        ("我住在上海", "home"),
-        ("東京に住んでいます", "home"),
-        ("The user works as a nurse at St James's Hospital.", "work"),
-        ("Die Person arbeitet bei Siemens.", "work"),
-        ("La personne travaille chez Renault.", "work"),
-        ("La persona trabaja en Correos.", "work"),
-        ("我在一家银行工作", "work"),
-        ("夫は大阪で働いています", "work"),
-        ("The user studies physics.", "study"),
-        ("Die Schwester der Person heißt Lena.", "name"),
-        ("Tom has two kids.", "family"),
-        ("The user is allergic to penicillin.", "health"),
-        ("Die Person ist allergisch gegen Nüsse.", "health"),
-        ("Tim hat eine Laktoseintoleranz.", "health"),
-        ("La personne est allergique aux noix.", "health"),
-        ("La persona es alérgica a las nueces.", "health"),
-        ("我对花生过敏", "health"),
-        ("卵アレルギーがあります", "health"),
-        ("The user's blood type is A negative.", "health"),
-        ("Meine Blutgruppe ist A negativ.", "health"),
-        ("The user is vegan.", "diet"),
-        ("我不吃鱼", "diet"),
-        ("The user's birthday is on 14 March.", "birthday"),
-        ("我的生日是5月12日", "birthday"),
-        ("The user's phone number is 0113 496 0912.", "contact"),
-        ("Write to mira@example.org.", "contact"),
-        ("Lives in Leeds.", "home"),
-        ("Has two kids.", "family"),
-        ("Arbeitet als Tischler.", "work"),
-        ("The user drives a Golf.", "possession"),
-        ("The user's wifi password is blueberry.", "account"),
-        ("Das WLAN heißt Fritz.", "account"),
-        ("To reset the router, this is how to do it.", "how-to"),
-    ],
+    rows("protection", "a_standing_attribute_is_recognised_by_its_words"),
 )
 def test_a_standing_attribute_is_recognised_by_its_words(text, told):
     """In every language that somebody speaks to engram; its name may be another's where
@@ -374,27 +331,7 @@ def test_a_moment_tells_no_standing_attribute(text):
 
 @pytest.mark.parametrize(
     ("text", "quote", "asked"),
-    [
-        (
-            "Please remember that the key is under the pot.",
-            "the key is under the pot",
-            True,
-        ),
-        ("It rained. Keep in mind that Tom hates rain.", "Tom hates rain", True),
-        (
-            "Merk dir bitte: der Schlüssel liegt unter der Matte.",
-            "der Schlüssel liegt unter der Matte",
-            True,
-        ),
-        ("N'oublie pas que la clé est sous le pot.", "la clé est sous le pot", True),
-        ("Recuerda que la llave está aquí.", "la llave está aquí", True),
-        ("请记住钥匙在花盆下面。", "钥匙在花盆下面", True),
-        ("鍵は鉢の下だと覚えておいて。", "鍵は鉢の下", True),
-        ("Do you remember the film about whales?", "the film about whales", False),
-        ("Remember to call Tom.", "call Tom", False),
-        ("Please remember that Tom is shy. It rained.", "It rained", False),
-        ("Tom is shy.", "", False),
-    ],
+    rows("protection", "a_request_to_remember_is_heard_in_its_own_sentence"),
 )
 def test_a_request_to_remember_is_heard_in_its_own_sentence(text, quote, asked):
     assert asked_to_keep(text, quote) is asked
@@ -403,22 +340,7 @@ def test_a_request_to_remember_is_heard_in_its_own_sentence(text, quote, asked):
 # row: C6
 @pytest.mark.parametrize(
     ("text", "category", "kind"),
-    [
-        ("The boat is moored at berth 27.", "fact", "note"),
-        ("Max is shy.", "fact", "note"),
-        ("Her birthday is on 14 March.", "fact", "note"),
-        ("The user was diagnosed with asthma in 2025.", "moment", "note"),
-        ("The user is learning the cello (as of 9 January 2027).", "fact", "note"),
-        ("Anna has sung in a choir since 2019.", "fact", "note"),
-        ("Anna sang in Porto on 9 January 2027.", "fact", "episode"),
-        ("The user went to Whitby by train.", "fact", "episode"),
-        ("Max was loud.", "moment", "episode"),
-        ("Heute regnet es.", "fact", "episode"),
-        ("Hier, il a plu.", "fact", "episode"),
-        ("Ayer llovió.", "fact", "episode"),
-        ("昨天下雨了", "fact", "episode"),
-        ("昨日は雨でした", "fact", "episode"),
-    ],
+    rows("protection", "a_memory_is_a_note_unless_something_in_it_says_that_it_passes"),
 )
 def test_a_memory_is_a_note_unless_something_in_it_says_that_it_passes(
     text, category, kind
@@ -479,23 +401,6 @@ def test_only_a_purge_empties_the_trash(life):
     }
     assert [path.name for path in trash.rglob("*")] == ["Note of an editor.md"]
     assert memory.call("purge", {"trash": True})["removed"] == []
-
-
-# row: C16
-def test_a_promise_goes_to_the_trash_ninety_days_after_it_was_settled(life):
-    """However long before that it was made, and the trash keeps it."""
-    memory, clock = life
-    kept = memory.call(
-        "remember", {"text": "I promise to call the bank.", "category": "commitment"}
-    )
-    nights(memory, clock, 200, step=50)
-    memory.call("settle", {"id": kept["id"]})
-    nights(memory, clock, 89, step=89)
-    assert memory.index.catalog.find_fact(kept["id"]).status == "active"
-    nights(memory, clock, 2)
-    (path,) = (memory.settings.vault / ".trash").glob("*/*.md")
-    nights(memory, clock, 400, step=100)
-    assert path.exists()
 
 
 # row: C16

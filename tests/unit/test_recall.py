@@ -97,13 +97,6 @@ def test_a_memory_gains_where_the_question_names_whom_it_is_about(memory, keep):
     assert "subject" not in parts(memory, "Does Anna take oat milk?", hers)
 
 
-# row: A20
-def test_the_owner_is_no_subject(memory, keep):
-    """Every second question would name them."""
-    key = keep("Oat milk it is.", about='["user"]')
-    assert "subject" not in parts(memory, "Which milk does the user take?", key)
-
-
 # How it was used, and what the operation chooses.
 
 
@@ -316,33 +309,6 @@ def test_ties_that_follow_from_notes_are_read_from_them(memory, keep):
         (b, c, "causal"),
     }
     assert tied(memory, b) == {(c, b, "entity"), (a, b, "time"), (b, c, "causal")}
-
-
-# row: C34
-# row: X20
-def test_ties_follow_the_notes(memory, keep):
-    """An edit, a status and a lost cache; what may not be recalled ties nothing."""
-    first, second = (
-        keep("Anna bought it.", about="[Anna]"),
-        keep("Anna sold it.", about="[Anna]"),
-    )
-    path = memory.settings.vault / memory.index.catalog.find_fact(second).path
-    text = path.read_text()
-    assert tied(memory, first) == {(first, second, "entity")}
-    memory.files.reindex()
-    assert tied(memory, first) == {(first, second, "entity")}
-    path.write_text(text.replace("[Anna]", "[Ben]"))
-    memory.files.rescan(None)
-    assert tied(memory, first) == set()
-    path.write_text(text.replace("---\nAnna", "status: superseded\n---\nAnna"))
-    memory.files.rescan(None)
-    assert tied(memory, first) == set()
-    path.write_text(text)
-    memory.files.rescan(None)
-    assert tied(memory, first) == {(first, second, "entity")}
-    path.unlink()
-    memory.files.rescan(None, accept_deletions=True)
-    assert tied(memory, first) == set()
 
 
 # row: C34

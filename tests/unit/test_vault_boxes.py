@@ -34,21 +34,6 @@ STEMS = ["fact-anna-lives-in-porto-12345678", "plan-visit-anna-87654321"]
 
 
 # row: C31
-def test_a_box_note_reads_well():
-    """Who reads it sees what it is about, when that was, and what was learned."""
-    assert forms.box_path(forms.box_name(BOX, ZONE)) == f"boxes/{NAME}.md"
-    assert forms.box_note(b"", BOX, STEMS, TRACE, ZONE).decode() == (
-        "---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\nkind: box\nsession: coffee plans\n"
-        "opened: 2026-11-20T21:14:00\nsealed: 2026-11-20T22:10:00\nend_reason: time_gap\n"
-        'topics:\n  - porto\n  - anna müller\ntrace: "[[porto-1a2b3c4d]]"\n---\n'
-        "# Porto: Anna Müller\n\n20 November 2026, 21:14 to 21:40\n\n"
-        "%% engram:begin memories %%\n"
-        "- [[fact-anna-lives-in-porto-12345678]]\n- [[plan-visit-anna-87654321]]\n"
-        "%% engram:end memories %%\n"
-    )
-
-
-# row: C31
 def test_a_box_note_is_read_back():
     """All but the ids of its memories, for which their files stand."""
     raw = forms.box_note(b"", BOX, STEMS, TRACE, ZONE)

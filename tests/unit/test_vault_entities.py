@@ -36,37 +36,6 @@ def read(text, path=PATH):
     return entity_from(frontmatter.read(text.encode()), path, "", ZONE)
 
 
-# row: B1
-# row: C14
-def test_a_new_note_shows_name_relations_and_memories():
-    """Byte for byte."""
-    entity = new_entity(
-        "Anna Müller",
-        "person",
-        NOW,
-        [RelationLine("sister", "Ben"), RelationLine("works_at", "Siemens AG")],
-    )
-    assert entity.path == PATH
-    assert frontmatter.emit(
-        entity_keys(entity, ZONE), entity_body(entity)
-    ).decode() == (
-        "---\n"
-        f"id: {entity.id}\n"
-        "kind: entity\n"
-        "type: person\n"
-        "created: 2026-11-20T21:14:05\n"
-        "---\n"
-        "# Anna Müller\n"
-        "\n"
-        "%% engram:begin relations %%\n"
-        "- sister: [[Ben]]\n"
-        "- works at: [[Siemens AG]]\n"
-        "%% engram:end relations %%\n"
-        "\n"
-        "![[about.base]]\n"
-    )
-
-
 def test_a_note_reads_back_as_the_entity_it_was():
     """Aliases too: a name that no file can have is one."""
     entity = new_entity(

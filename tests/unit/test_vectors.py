@@ -19,7 +19,7 @@ from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.filters import SearchFilter
 from engram.index.quantize import dequantise, spread
 from engram.index.semantic import SemanticIndex
-from engram.index.vectors import BLOCK_SIZE, Vectors, cosines, digest
+from engram.index.vectors import Vectors, cosines, digest
 
 CHANCE = np.random.default_rng(7)
 
@@ -179,19 +179,6 @@ def packed(pairs, bits):
 
 def held(store, keys):
     return dict(zip(keys, store.bits()[store.places(keys)].tolist(), strict=True))
-
-
-# row: D12
-def test_a_vector_takes_the_bytes_of_its_precision(store, tmp_path):
-    """At 384 numbers 1536, 392, 200 and 104, and 8 for its key."""
-    pairs = units(BLOCK_SIZE, 384)
-    sizes = {}
-    for bits in (32, 8, 4, 2):
-        store.put(pairs)
-        store.store(dict.fromkeys(pairs, bits))
-        (path,) = (tmp_path / "vectors").iterdir()
-        sizes[bits] = path.stat().st_size // BLOCK_SIZE - 8
-    assert sizes == {32: 1536, 8: 392, 4: 200, 2: 104}
 
 
 # row: D12

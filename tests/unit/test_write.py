@@ -14,7 +14,6 @@ from engram.core import lifecycle
 from engram.core.records import Candidate, Extraction, Interval
 from engram.core.text import content_hash
 from engram.errors import ConflictError, StorageError
-from engram.index.diff import Conflict
 from engram.vault import syscalls
 
 WORDS = "Anna maybe moved to Porto, I really like the sea there, and we decided to visit her."
@@ -495,13 +494,6 @@ def test_a_conflict_with_nothing_to_compare_says_what_to_do(held):
     )
     held.files.rescan(None)
     assert "Correct the file, or delete it." in facts(held, "review")[0].read_text()
-
-
-def test_a_conflict_that_is_settled_meanwhile_asks_nothing(held):
-    """The file is gone before anybody wrote about it."""
-    held.note_writer.conflicts.found([Conflict("facts/x.md", "sync-conflict")])
-    held.note_writer.conflicts.ask(held.clock())
-    assert not facts(held, "review")
 
 
 @pytest.mark.parametrize(
