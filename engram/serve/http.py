@@ -30,7 +30,6 @@ from engram.errors import (
 )
 from engram.operations import results
 from engram.operations.table import OPERATIONS
-from engram.serve.mcp.routes import mcp_route
 from engram.serve.output import PROBLEM_TYPE, fault_headers, problem
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from engram.operations.table import Operation, Param
-    from engram.serve.proxy.routes import Proxy
 
     Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -147,14 +145,11 @@ class Clients:
 
 
 def application(
-    answers: Routes,
-    places: int,
-    proxy: Proxy | None = None,
-    pages: Sequence[Route] = (),
+    answers: Routes, places: int, others: Sequence[Route] = ()
 ) -> Starlette:
     """Return the application with the routes of all operations; errors are JSON.
 
-    With `proxy` it has the routes of the proxy too; `pages` are those of the web page.
+    `others` are the routes of MCP, of the proxy and of the page.
 
     Up to `places` requests for one operation run at a time. That is less than the
     number of threads, so that no operation occupies them all.
@@ -196,9 +191,7 @@ def application(
         Route(path, _by_method(choices), methods=METHODS)
         for path, choices in endpoints.items()
     ]
-    routes.append(mcp_route(answers, places))
-    routes += proxy.routes() if proxy else []
-    routes += pages
+    routes += others
     made = Starlette(
         routes=routes,
         exception_handlers={

@@ -67,8 +67,9 @@ def display(name: str, result: Mapping[str, Any], **form: bool) -> None:
         from engram.serve import terminal
 
         if terminal.is_attended():
-            terminal.print_result(text)
-            return
+            text = terminal.dressed(text, terminal.width())
+            if terminal.paged(text):
+                return
     put(text)
 
 

@@ -26,6 +26,7 @@ from engram.daemon.sockets import LOOPBACK, listen_tcp
 from engram.errors import ForbiddenError, UnavailableError
 from engram.serve.auth import AuthMiddleware, tcp_access, tokens_of, unix_access
 from engram.serve.http import application
+from engram.serve.mcp.routes import mcp_route
 from engram.serve.proxy.routes import Proxy
 from engram.serve.socket_client import LINK_PATH
 from engram.serve.tokens import IssuedTokens
@@ -161,10 +162,10 @@ class VaultApp:
         self._web = WebAccess(self._tokens["chat"])
         self._open_port = open_port
         link = Route(LINK_PATH, self._link, methods=["POST"])
-        pages = [link, *WebPages(answers, self._web).routes()]
-        self._app = application(
-            answers, settings.policy.serve.places, self.proxy, pages
-        )
+        places = settings.policy.serve.places
+        others = [mcp_route(answers, places), *self.proxy.routes(), link]
+        others += WebPages(answers, self._web).routes()
+        self._app = application(answers, places, others)
 
     def through_unix(self) -> AuthMiddleware:
         """Return the application for a Unix socket."""

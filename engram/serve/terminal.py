@@ -42,7 +42,6 @@ def is_attended(environ: dict[str, str] | os._Environ[str] = os.environ) -> bool
 
 def dressed(text: str, width: int) -> str:
     """Return a result wrapped at `width` and coloured."""
-    width = _readable(width)
     return "\n".join(
         _coloured(line, part)
         for line in text.splitlines()
@@ -50,13 +49,9 @@ def dressed(text: str, width: int) -> str:
     )
 
 
-def terminal_width() -> int:
+def width() -> int:
     """Return the width at which text is wrapped on this terminal."""
-    return _readable(shutil.get_terminal_size().columns)
-
-
-def _readable(columns: int) -> int:
-    return max(LEAST_WIDTH, min(columns, MOST_WIDTH))
+    return max(LEAST_WIDTH, min(shutil.get_terminal_size().columns, MOST_WIDTH))
 
 
 def wrapped(line: str, width: int) -> Iterator[str]:
@@ -108,19 +103,16 @@ def _coloured(line: str, part: str) -> str:
     return part
 
 
-def print_result(text: str) -> None:
-    """Print a result on a terminal, in a pager if it is longer than the screen."""
-    size = shutil.get_terminal_size()
-    colored = dressed(text, size.columns)
-    if colored.count("\n") + 2 > size.lines and sys.stdin.isatty():
-        import click
+def paged(text: str) -> bool:
+    """Show a text in a pager if it is longer than the screen; return whether it is."""
+    fits = text.count("\n") + 2 <= shutil.get_terminal_size().lines
+    if fits or not sys.stdin.isatty():
+        return False
+    import click
 
-        os.environ.setdefault("LESS", "FRX")
-        click.echo_via_pager(colored, color=True)
-        return
-    from engram.serve.output import put
-
-    put(colored)
+    os.environ.setdefault("LESS", "FRX")
+    click.echo_via_pager(text, color=True)
+    return True
 
 
 class Bar:

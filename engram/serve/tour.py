@@ -167,7 +167,7 @@ def _say(text: str, *, bold: bool = False) -> None:
     if not terminal.is_attended():
         put(text)
         return
-    width = terminal.terminal_width()
+    width = terminal.width()
     for line in text.splitlines() or [""]:
         for part in terminal.wrapped(line, width):
             put(f"{terminal.BOLD}{part}{terminal.PLAIN}" if bold else part)

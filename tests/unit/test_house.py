@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -117,6 +118,25 @@ def test_core_reads_the_language_files_and_the_table_of_numbers_alone():
         if path.startswith("engram/core/") and "importlib" in imported_packages(tree)
     ]
     assert offenders == ["engram/core/language/languages.py", "engram/core/policy.py"]
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Neither at once nor late, nor for types alone."""
+    names = {
+        path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path
+        for path in trees()
+    }
+    graph: dict[str, set[str]] = {name: set() for name in names}
+    for name, path in names.items():
+        for node in ast.walk(trees()[path]):
+            if isinstance(node, ast.Import):
+                graph[name] |= {alias.name for alias in node.names} & names.keys()
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                wholes = (f"{node.module}.{alias.name}" for alias in node.names)
+                graph[name] |= {
+                    one if one in names else node.module for one in wholes
+                } & names.keys()
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
 
 
 def test_a_class_name_exists_once():

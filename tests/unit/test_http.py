@@ -69,7 +69,7 @@ def every_route():
     for route in application(FakeAnswers(), 1).routes:
         for method in sorted(route.methods - {"HEAD"}):
             yield method, route.path.replace("{id:path}", "01K")
-    yield from [("GET", "/nowhere"), ("POST", "/v1/recall/x")]
+    yield from [("POST", "/mcp"), ("GET", "/nowhere"), ("POST", "/v1/recall/x")]
 
 
 @pytest.mark.parametrize(("method", "path"), list(every_route()))
