@@ -99,10 +99,7 @@ def _chosen(ids: Sequence[str], limit: int | None, seed: int) -> list[str]:
 
 
 def estimate(chosen: Sample, settings: Settings, *, answers: bool) -> dict[str, Any]:
-    """Return estimates of the calls and tokens of the configured models.
-
-    Empty if no model is configured.
-    """
+    """Return estimates of the calls and tokens of the models that a server answers."""
     policy = settings.policy
     words = math.ceil(chosen.chars / policy.recall.chars_per_token)
     rows: dict[str, Any] = {}
@@ -120,7 +117,7 @@ def estimate(chosen: Sample, settings: Settings, *, answers: bool) -> dict[str, 
             "calls": calls,
             "tokens": tokens,
         }
-    if settings.embeddings:
+    if settings.embeddings and not settings.embeddings.in_process:
         rows["embeddings"] = {
             "name": settings.embeddings.name,
             "server": settings.embeddings.base_url or "the language model's",

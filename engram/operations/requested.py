@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import jsonl
 from engram.core.entities import name_key
-from engram.core.records import HIGH, Fact
+from engram.core.personas import sees
+from engram.core.records import ALL_PERSONAS, HIGH, Fact
 from engram.errors import BadRequestError, ConflictError, NotFoundError
 from engram.maintenance.forecast import CURVE_POINTS
 from engram.maintenance.passes.requested import merging, synthesizing, uniting
 from engram.operations.results import ComingChanges, LoggedRuns, RunReport
 from engram.operations.signature import Between, DryRun, operation
-from engram.vault.runs import RUNS
+from engram.vault.runs import DECISION, FILING, RUNS
 
 if TYPE_CHECKING:
     from engram.core.records import Entity
@@ -55,6 +56,7 @@ class RequestedRuns:
         self,
         *,
         last: Annotated[int, "maximum number of runs", Between(1, 1000)] = 20,
+        owner: bool = False,
     ) -> dict[str, Any]:
         """List the latest runs: maintenance, imports, and statements that ended known
         facts as they were filed. Shows the id, the time and the changes of each, and
@@ -66,10 +68,25 @@ class RequestedRuns:
             row | {"can_be_undone": row.get("id") in undoable}
             for row in itertools.islice(made, last)
         ]
+        for row in rows:
+            if row["can_be_undone"] and row.get("cadence") in {DECISION, FILING}:
+                row["memories"] = self._changed(row["id"], owner=owner)
         if imports := [row for log in self.loop.imports.logs() for row in log.rows()]:
             rows += reversed(imports)
             rows.sort(key=lambda row: str(row.get("at")), reverse=True)
         return {"runs": rows[:last]}
+
+    def _changed(self, run: str, *, owner: bool) -> list[dict[str, str]]:
+        """Return the ids and texts of the memories that a run made or changed."""
+        steps = self.maintenance.history.load(run).steps
+        facts = self.index.catalog.facts_at(one.after or one.before for one in steps)
+        return [
+            {"id": fact.id, "text": fact.text}
+            for fact in facts
+            if fact.status != "forgotten"
+            and sees(ALL_PERSONAS if owner else None, fact.persona)
+            and self.index.visible(fact) == fact
+        ]
 
     @operation(RunReport, "POST /v1/runs/{id}/undo", writes=True)
     def undo(

@@ -709,7 +709,10 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class LoggedRun:
-    """A run that was made; `file` is that of an import."""
+    """A run that was made; `file` is that of an import.
+
+    `memories` are those that a decision, or the filing of a turn, made or changed.
+    """
 
     id: str
     at: str
@@ -719,6 +722,7 @@ class LoggedRun:
     ended: str = ""
     file: str = ""
     failures: dict[str, str] = field(default_factory=dict)
+    memories: list[StatedText] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +16,9 @@ import pytest
 from evaluation import datasets, metrics
 from evaluation.baselines import BASELINES
 from evaluation.datasets import read_cases
+from evaluation.sample import estimate, sample
 
+from engram.config import EmbeddingSettings
 from engram.core.records import Problem
 from engram.errors import (
     BadRequestError,
@@ -298,6 +301,12 @@ def test_a_model_is_asked_only_where_its_cost_is_agreed_to(evaluated, place, tmp
         assert "--yes" in fault["fix"]
         evaluated("questions.jsonl", "--offline")
         assert server.requests == []
+        own = EmbeddingSettings("a sentence model", in_process=True)
+        settings = settings_in(home, tmp_path / "vault")
+        settings = replace(settings, model=None, embeddings=own)
+        paths = [place / "questions.jsonl"]
+        chosen = sample(paths, settings, limit=None, seed=7, answers=False)
+        assert estimate(chosen, settings, answers=False) == {}
 
 
 def test_results_of_something_else_are_not_mixed(evaluated, place):

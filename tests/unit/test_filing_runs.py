@@ -44,6 +44,7 @@ def test_an_end_by_a_rule_is_a_run_that_is_listed_explained_and_taken_back(
     assert (run["counts"], run["can_be_undone"]) == ({"ended by rule": 1}, True)
     listed = shown("runs", simulation.call("runs"))
     assert f"{run['id']} · 2027-02-20T09:15 · filing · 1 fact ended by rule" in listed
+    assert LIVES in listed
     old = notes()[LIVES]
     decisions = simulation.call("why", id=old["id"])["decisions"]
     assert [(row["action"], row.get("run")) for row in decisions] == [

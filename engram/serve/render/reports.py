@@ -139,6 +139,8 @@ def runs_lines(result: Mapping[str, Any]) -> Iterator[str]:
         cadence = run["cadence"] or "cut short"
         cadence += f" of {run['file']}" if run.get("file") else ""
         yield f"{run['id']} · {str(run['at'])[:16]} · {cadence} · {done or 'nothing'}{undo_note}"
+        for one in run.get("memories", ()):
+            yield f"    {one_line(one['text'])}"
         for name, why in run.get("failures", {}).items():
             yield f"    failed: {name}, {why}"
 

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 HITS, ROWS, RUNS, NEW, ASKED = 20, 60, 10, 8, 3
 NODES, MOST_ENTITIES, FORECAST_DAYS = 60, 200, 365
 GROUPS = {"fact": "Remembered", "note": "In your notes", "turn": "Said"}
-PRESETS = ("balanced", "belief", "entity")
+PRESETS = {
+    "balanced": "balanced: what fits the question best, first",
+    "belief": "belief: what is important and often used, first",
+    "entity": "entity: what is recent and often named, first",
+}
+"""The presets of `recall`, with their meaning."""
 TYPES = {
     "person": "People",
     "animal": "Animals",
