@@ -139,7 +139,7 @@ TYPES = {
     "bool": "bool",
     "time": "datetime | str",
     "list": "Sequence[str]",
-    "turns": "Sequence[dict[str, Any]]",
+    "objects": "Sequence[dict[str, Any]]",
 }
 METHODS = """# The types of `methods.py`, written by `make docs` from the table of operations.
 

@@ -45,12 +45,6 @@ LOOPS = (HABIT, THREAD, FRICTION)
 A habit is repeated, a thread is an open question, a friction is a recurring trouble.
 """
 
-_STAGE_NAMES = {
-    **dict.fromkeys(("done", "finished", "completed", "kept"), FULFILLED),
-    **dict.fromkeys(("cancelled", "canceled", "dropped"), EXPIRED),
-}
-"""Everyday names for the stages of a promise."""
-
 KEPT, CANCELLED, MOVED = "kept", "cancelled", "moved to another time"
 """The reason for a promise that words of the user settle."""
 
@@ -165,16 +159,6 @@ def reopened_keys(fact: Fact) -> dict[str, object]:
     """Return the keys of the note of a promise that is open again."""
     tags = [tag for tag in fact.tags if tag not in SETTLED]
     return {"tags": tags or None, "done": None, "end_reason": None}
-
-
-def stage_named(name: str) -> str:
-    """Return the stage that a person names.
-
-    >>> stage_named("Done"), stage_named("open")
-    ('fulfilled', 'open')
-    """
-    plain = name.strip().casefold()
-    return _STAGE_NAMES.get(plain, plain)
 
 
 def due_at(fact: Fact) -> datetime | None:

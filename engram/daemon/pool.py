@@ -54,7 +54,9 @@ WARM_SECONDS, WARM_LOOK = 5.0, 0.005
 class PoolListener(Protocol):
     """The server in front of a pool."""
 
-    beat: float
+    @property
+    def beat(self) -> float:
+        """The monotonic time at which its event loop last ran."""
 
     def start(self) -> None:
         """Start to answer requests."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
-from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
+from engram.errors import BudgetSpentError, EngramError, ModelError
 from engram.maintenance.report import Action, Report, RunInterruptedError
 from engram.maintenance.schedule import CADENCES
 from engram.vault.runs import RUNS
@@ -74,23 +74,19 @@ class MaintenanceLoop:
     # -- runs --------------------------------------------------------------------------
 
     def consolidate(
-        self, cadence: str, *, dry_run: bool, only: str | None
+        self, cadence: Cadence, *, dry_run: bool, only: str | None
     ) -> dict[str, Any]:
         """Make a run, or its pass `only`; with `dry_run` return its plan.
 
         A whole run counts as the scheduled one; one that gave way to other work is
-        begun again. Raises BadRequestError.
+        begun again. Raises BadRequestError for
+        an unknown pass.
         """
-        known = next((one for one in CADENCES if one == cadence), None)
-        if known is None:
-            names = ", ".join(CADENCES)
-            message = f"there is no cadence {cadence!r}"
-            raise BadRequestError(message, fix=f"Use: {names}.")
-        report = self._run(known, dry_run=dry_run, only=only)
-        while self._given_up[known] and not self._waiting_work(gives_way=False):
-            report = self._run(known, dry_run=dry_run, only=only)
+        report = self._run(cadence, dry_run=dry_run, only=only)
+        while self._given_up[cadence] and not self._waiting_work(gives_way=False):
+            report = self._run(cadence, dry_run=dry_run, only=only)
         if not dry_run and only is None:
-            self._record_run(known, None, report)
+            self._record_run(cadence, None, report)
         return report.as_json()
 
     def tend(self) -> list[Report]:

@@ -24,7 +24,6 @@ from engram.core.sessions import (
     last_message,
     read_state,
 )
-from engram.errors import BadRequestError
 from engram.ingest import requests
 from engram.operations.results import Context, Todos
 from engram.operations.signature import (
@@ -96,10 +95,7 @@ class ContextBuilder:
     def todos(
         self,
         *,
-        stage: Annotated[
-            str,
-            "which to list: open, fulfilled, expired, habit, thread, friction or all; open if absent",
-        ] = "open",
+        stage: Annotated[str, "which to list; open if absent", STAGES] = "open",
         asks: str | None = None,
     ) -> dict[str, Any]:
         """List promises, habits, open threads and frictions. Shows one line for each,
@@ -108,11 +104,6 @@ class ContextBuilder:
         (Row E16.)
         Times are local.
         """
-        stage = todos.stage_named(stage)
-        if stage not in STAGES:
-            raise BadRequestError(
-                f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}."
-            )
         now = self.clock()
         promises = self._promises(asks, self.index.catalog.promises())
         chosen = [

@@ -43,7 +43,13 @@ VERIFIED = {"user_confirmed": "confirm", "disputed": "dispute"}
 """The action in the log by the verification that it gives a memory."""
 SET_STATUS = "a user set the status"
 LAYERS = {"up": lifecycle.promoted_layer, "down": lifecycle.demoted_layer}
-SETTLED = (todos.FULFILLED, todos.EXPIRED)
+SETTLED = {
+    todos.FULFILLED: todos.FULFILLED,
+    "done": todos.FULFILLED,
+    todos.EXPIRED: todos.EXPIRED,
+    "cancelled": todos.EXPIRED,
+}
+"""The stages of a promise that is no longer open, by the names a user may give."""
 
 
 class MemoryOperations:
@@ -115,8 +121,8 @@ class MemoryOperations:
         self,
         id: Id,
         stage: Annotated[
-            str, "fulfilled or done (the default), expired or cancelled, or open"
-        ] = "fulfilled",
+            str, "its new stage; fulfilled if absent", ("open", *SETTLED)
+        ] = todos.FULFILLED,
     ) -> dict[str, Any]:
         """Mark a promise as fulfilled, expired or open. Shows its id, its note and its
         new stage.
@@ -124,12 +130,7 @@ class MemoryOperations:
         (Row E16.)
         """
         fact = self.editor.find(id)
-        stage = todos.stage_named(stage)
-        if stage not in {*SETTLED, "open"}:
-            raise BadRequestError(
-                f"there is no stage {stage!r}",
-                fix=f"Use: {', '.join(SETTLED)}, open (or done, cancelled).",
-            )
+        stage = SETTLED.get(stage, stage)
         if todos.todo_stage(fact) in {"", todos.HABIT} or fact.status != "active":
             raise BadRequestError(
                 "this is not an active promise",
@@ -159,10 +160,14 @@ class MemoryOperations:
         *,
         pinned: Annotated[bool | None, "whether the memory never fades"] = None,
         status: Annotated[
-            str | None, "active, to bring an archived or forgotten memory back"
+            str | None,
+            "active, to bring an archived or forgotten memory back",
+            ("active",),
         ] = None,
         layer: Annotated[
-            str | None, "up: keep it for long; down: let it fade like an episode"
+            str | None,
+            "up: keep it for long; down: let it fade like an episode",
+            tuple(LAYERS),
         ] = None,
     ) -> dict[str, Any]:
         """Pin, unpin, restore, promote or demote a memory. Shows the front-matter keys
@@ -171,7 +176,10 @@ class MemoryOperations:
         (Rows D7, D8, E4, C23.) If another memory states the same as a restored one,
         that memory is updated and the verdict is `confirmed`.
         """
-        _check_update(pinned, status, layer)
+        if pinned is None and status is None and layer is None:
+            raise BadRequestError(
+                "nothing to change", fix="Give pinned, status or layer."
+            )
         unit, now = self._find_unit(id), self.clock()
         if isinstance(unit, FiledTurn):
             if not status or pinned is not None or layer is not None:
@@ -195,7 +203,7 @@ class MemoryOperations:
     def sensitivity(
         self,
         id: Id,
-        level: Annotated[str, "low, normal or high"],
+        level: Annotated[str, "the new level", SENSITIVITIES],
         *,
         owner: bool = False,
     ) -> dict[str, Any]:
@@ -208,11 +216,6 @@ class MemoryOperations:
         high. `known_to` names who may see the memory from now on.
         """
         fact = self.editor.find(id)
-        if level not in SENSITIVITIES:
-            levels = ", ".join(SENSITIVITIES)
-            raise BadRequestError(
-                f"there is no sensitivity {level!r}", fix=f"Use: {levels}."
-            )
         opens = fact.sensitivity == HIGH and level != HIGH
         if opens and not owner:
             raise ForbiddenError(
@@ -371,19 +374,6 @@ def _known_to(fact: Fact) -> str:
     if fact.persona == UNKNOWN_PERSONA:
         return "the owner alone"
     return "everybody" if fact.persona is None else f"the persona {fact.persona}"
-
-
-def _check_update(pinned: bool | None, status: str | None, layer: str | None) -> None:  # noqa: FBT001
-    """Raise BadRequestError unless `update` can make this change."""
-    if status not in {None, "active"}:
-        raise BadRequestError(
-            f"a memory cannot be set to {status!r} here",
-            fix="Use status active, or forget.",
-        )
-    if layer not in {None, *LAYERS}:
-        raise BadRequestError(f"there is no layer {layer!r}", fix="Use up or down.")
-    if pinned is None and status is None and layer is None:
-        raise BadRequestError("nothing to change", fix="Give pinned, status or layer.")
 
 
 def _action_name(

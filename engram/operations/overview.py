@@ -11,7 +11,7 @@ from engram.core.personas import sees
 from engram.core.records import ENTITY_TYPES, Entity, Fact
 from engram.core.relations import current_lines, when_held
 from engram.core.trust import OWNER
-from engram.errors import BadRequestError, NotFoundError
+from engram.errors import NotFoundError
 from engram.ingest import requests
 from engram.operations.results import Entities, Surroundings, Timeline
 from engram.operations.signature import (
@@ -78,21 +78,15 @@ class Overview:
         self,
         name: Annotated[str | None, "only the one of this name or alias"] = None,
         *,
-        type: Annotated[
-            str | None,
-            "only this type: person, animal, org, place, project, tool, event or concept",
-        ] = None,
+        type: Annotated[str | None, "only this type", ENTITY_TYPES] = None,
         asks: str | None = None,
     ) -> dict[str, Any]:
         """List people, places and things, those with the most memories first. Shows
         the type, the other names, the relations and the number of memories of each.
 
         `type` limits them to one type, `name` to the one with this name or alias.
-        Raises BadRequestError for an unknown type, NotFoundError for an unknown name.
+        Raises NotFoundError for an unknown name.
         """
-        if type is not None and type not in ENTITY_TYPES:
-            kinds = ", ".join(ENTITY_TYPES)
-            raise BadRequestError(f"there is no type {type!r}", fix=f"Use: {kinds}.")
         names = self.entity_writer.names
         chosen: Iterable[Entity] = [one for one in names.all() if not one.superseded]
         if name is not None:

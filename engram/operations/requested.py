@@ -7,7 +7,7 @@ note from several. Each is a run, with a dry run and an undo.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from engram.core import jsonl
 from engram.core.entities import name_key
@@ -16,6 +16,7 @@ from engram.core.records import ALL_PERSONAS, HIGH, Fact
 from engram.errors import BadRequestError, ConflictError, NotFoundError
 from engram.maintenance.forecast import CURVE_POINTS
 from engram.maintenance.passes.requested import merging, synthesizing, uniting
+from engram.maintenance.schedule import CADENCES
 from engram.operations.results import ComingChanges, LoggedRuns, RunReport
 from engram.operations.signature import Between, DryRun, operation
 from engram.vault.runs import DECISION, FILING, RUNS
@@ -23,6 +24,7 @@ from engram.vault.runs import DECISION, FILING, RUNS
 if TYPE_CHECKING:
     from engram.core.records import Entity
     from engram.maintenance.loop import MaintenanceLoop
+    from engram.maintenance.schedule import Cadence
     from engram.operations.retrieval import Retriever
 
 
@@ -40,16 +42,15 @@ class RequestedRuns:
     def consolidate(
         self,
         *,
-        cadence: Annotated[
-            str, "which passes to run: talk, nightly or weekly"
-        ] = "nightly",
+        cadence: Annotated[str, "which passes to run", CADENCES] = "nightly",
         only: Annotated[str | None, "the only pass to run"] = None,
         dry_run: DryRun = False,
     ) -> dict[str, Any]:
         """Run maintenance now. Archives, merges and ends memories that are due, and
         shows each change with its reason.
         """
-        return self.loop.consolidate(cadence, dry_run=dry_run, only=only)
+        known = cast("Cadence", cadence)
+        return self.loop.consolidate(known, dry_run=dry_run, only=only)
 
     @operation(LoggedRuns)
     def runs(

@@ -25,6 +25,38 @@ if TYPE_CHECKING:
     from engram.operations.table import Operation
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sourced:
+    """Something with its source: its class, its name, and the trust in it (0–1)."""
+
+    said_by: str = ""
+    provenance: str = ""
+    trust: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCounts:
+    """Numbers of memories, turns, notes, conversations, files and problems."""
+
+    facts: int
+    turns: int
+    notes: int
+    sessions: int
+    files: int
+    problems: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts(UnitCounts):
+    """The same, with the numbers of waiting turns by their state."""
+
+    waiting_turns: int
+    distilling_turns: int
+    parked_turns: int
+    dead_turns: int
+
+
 @dataclass(frozen=True, slots=True)
 class RefusedRequest:
     """A turn with a request to remember something that is not remembered, and why."""
@@ -80,13 +112,12 @@ class WithdrawnTurns:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Sourced):
     """A recalled memory, turn or note, with its evidence and its source.
 
     `kind` is fact, turn or note. `ended` is the day on which its statement ceased to be
     true, '' if it is true. `dates` are pairs of words for a time and the date.
-    `said_by` is the source class, `provenance` names the source, and `trust` (0–1) is
-    the trust in it. `parts` are the summands of the score, for `explain`.
+    `parts` are the summands of the score, for `explain`.
     """
 
     id: str
@@ -106,9 +137,6 @@ class Hit:
     quote: str = ""
     said: str = ""
     reworded: bool = False
-    said_by: str = ""
-    provenance: str = ""
-    trust: float = 1.0
     ended: str = ""
     certain: bool = True
     due: str = ""
@@ -166,7 +194,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Todo:
+class Todo(Sourced):
     """A promise, habit, open thread or friction."""
 
     id: str
@@ -179,9 +207,6 @@ class Todo:
     due: datetime | None = None
     due_until: datetime | None = None
     done: datetime | None = None
-    said_by: str = ""
-    provenance: str = ""
-    trust: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +341,7 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True)
-class ListedMemory:
+class ListedMemory(Sourced):
     """A memory in a list; the text of a forgotten one is ''."""
 
     id: str
@@ -334,9 +359,6 @@ class ListedMemory:
     sensitivity: str = "normal"
     valid_from: datetime | None = None
     valid_until: datetime | None = None
-    said_by: str = ""
-    provenance: str = ""
-    trust: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +371,7 @@ class MemoryPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Sourced):
     """A memory with its note, use and weight; or an entity, a storyline or a macro."""
 
     memory: dict[str, Any] = field(default_factory=dict)
@@ -359,9 +381,6 @@ class Shown:
     markdown: str = ""
     problems: list[dict[str, Any]] = field(default_factory=list)
     forgotten: str = ""
-    said_by: str = ""
-    provenance: str = ""
-    trust: float = 1.0
     protected: str | None = None
     usage: dict[str, Any] = field(default_factory=dict)
     worth: dict[str, Any] = field(default_factory=dict)
@@ -370,7 +389,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidTurn:
+class SaidTurn(Sourced):
     """A turn of a conversation; `key` is its id in the vault.
 
     `memories` rest on it; they are listed with a conversation alone.
@@ -388,9 +407,6 @@ class SaidTurn:
     group: bool = False
     private: bool = False
     sensitivity: str = "normal"
-    said_by: str = ""
-    provenance: str = ""
-    trust: float = 1.0
     memories: list[StatedText] = field(default_factory=list)
 
 
@@ -408,7 +424,7 @@ class LoggedDecision:
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class Explained(Sourced):
     """The turns behind a memory, its stage, and each decision on it."""
 
     memory: dict[str, Any]
@@ -419,9 +435,6 @@ class Explained:
     protected: str | None = None
     reworded: str = ""
     forgotten: str = ""
-    said_by: str = ""
-    provenance: str = ""
-    trust: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,7 +464,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class CaseStatement:
+class CaseStatement(Sourced):
     """A statement of a review case, with its evidence."""
 
     id: str
@@ -460,9 +473,6 @@ class CaseStatement:
     status: str = ""
     when: str | None = None
     evidence: str = ""
-    said_by: str = ""
-    provenance: str = ""
-    trust: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -759,17 +769,10 @@ class ComingChanges:
 
 
 @dataclass(frozen=True, slots=True)
-class Reindexed:
+class Reindexed(UnitCounts):
     """The seconds that a rebuild took, and the content of the index."""
 
     seconds: float
-    facts: int
-    turns: int
-    notes: int
-    sessions: int
-    files: int
-    problems: int
-    waiting: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -804,26 +807,15 @@ class BlockedTurns:
 
 
 @dataclass(frozen=True, slots=True)
-class VaultCounts:
+class VaultCounts(Counts):
     """Numbers of memories, turns, notes and files, and of waiting turns by state."""
 
     vault: str
-    facts: int
-    turns: int
-    notes: int
-    sessions: int
-    files: int
-    problems: int
-    waiting: int
-    waiting_turns: int
-    distilling_turns: int
-    parked_turns: int
-    dead_turns: int
     blocked: list[BlockedTurns]
 
 
 @dataclass(frozen=True, slots=True)
-class VaultStatus:
+class VaultStatus(Counts):
     """The state of the process that has the vault open, and its faults."""
 
     vault: str
@@ -837,17 +829,6 @@ class VaultStatus:
     budget: dict[str, Any]
     held: dict[str, Any]
     next_consolidation: datetime
-    facts: int
-    turns: int
-    notes: int
-    sessions: int
-    files: int
-    problems: int
-    waiting: int
-    waiting_turns: int
-    distilling_turns: int
-    parked_turns: int
-    dead_turns: int
     said_again: str = ""
     meaning: str = ""
     run: dict[str, str] | None = None

@@ -9,6 +9,7 @@ import secrets
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
+from engram.core.ranking import PRESETS
 from engram.core.records import ALL_PERSONAS, UNKNOWN_PERSONA
 from engram.errors import ForbiddenError
 from engram.ingest import requests
@@ -23,7 +24,7 @@ from engram.operations.signature import (
 )
 from engram.pipeline.usage import not_counted_reason
 from engram.recall import formatting, search
-from engram.recall.request import RecallSources, request_for, time_limit
+from engram.recall.request import KINDS, RecallSources, request_for, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,7 +102,8 @@ class Retriever:
         ] = None,
         preset: Annotated[
             str | None,
-            "how hits are ranked: balanced, belief (adds importance and use) or entity (adds recency and frequency)",
+            "how hits are ranked; belief adds importance and use, entity recency and frequency",
+            tuple(PRESETS),
         ] = None,
         session: Asking = None,
         as_of: Annotated[
@@ -114,7 +116,8 @@ class Retriever:
         ] = None,
         kinds: Annotated[
             list[str] | None,
-            "return only this kind: fact, turn or note; may be repeated",
+            "return only this kind; may be repeated",
+            KINDS,
         ] = None,
         archive: Annotated[
             bool,

@@ -41,7 +41,7 @@ KINDS: dict[Any, str] = {
     float: "float",
     bool: "bool",
     list[str]: "list",
-    list[dict[str, Any]]: "turns",
+    list[dict[str, Any]]: "objects",
 }
 TIME = "ISO 8601, or words such as `yesterday`"
 
@@ -99,8 +99,8 @@ def operation(
 
     The first paragraph of its docstring is a short imperative sentence for the effect,
     followed by one or more about the output. A parameter `Annotated` with a help text
-    is an argument, a positional one also on the command line; the others are
-    `CALL_FACTS`. `flags` are attributes of `table.Operation`. `route` is the method
+    is an argument, a positional one also on the command line; a range or a tuple of
+    the only values may follow. The others are `CALL_FACTS`. `flags` are attributes of `table.Operation`. `route` is the method
     and the path of the HTTP request; without it they follow from name and arguments.
     """
 
@@ -180,7 +180,9 @@ def _param(param: inspect.Parameter, hint: Any) -> dict[str, Any]:
         "positional": param.kind is not param.KEYWORD_ONLY,
         "default": None if required else param.default,
     }
-    for span in more:
-        if isinstance(span, Between):
-            row |= span._asdict()
+    for limit in more:
+        if isinstance(limit, Between):
+            row |= limit._asdict()
+        elif isinstance(limit, tuple):
+            row["choices"] = list(limit)
     return row

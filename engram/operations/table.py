@@ -29,9 +29,10 @@ _CALLERS = {"import": "an import", "tool": "a tool", READER: "a read-only token"
 class Param:
     """One argument of an operation.
 
-    `kind` is text, int, float, bool, time, list or turns. `positional` arguments come
+    `kind` is text, int, float, bool, time, list or objects. `positional` arguments come
     first on the command line. Times are ISO 8601 or words such as `yesterday`. A number
-    is between `least` and `most`, both included.
+    is between `least` and `most`, both included. `choices` are the only values of a
+    text, or the only items of a list, if it has some.
     """
 
     def __init__(self, row: Mapping[str, Any]) -> None:
@@ -43,6 +44,7 @@ class Param:
         self.default: Any = row["default"]
         self.least: float = row.get("least", 0)
         self.most: float = row.get("most", 0)
+        self.choices: list[str] = row.get("choices", [])
 
     @property
     def is_number(self) -> bool:
@@ -184,6 +186,8 @@ def _clean(value: Any) -> Any:
 
 
 def _misfit(param: Param) -> str:
+    if param.choices:
+        return f"argument {param.name!r} must be one of {', '.join(param.choices)}"
     if not param.is_number:
         return f"argument {param.name!r} is not of kind {param.kind}"
     number = "a whole number" if param.kind == "int" else "a number"
@@ -200,8 +204,11 @@ def _fits(param: Param, value: Any) -> bool:
         return is_number and bool(param.least <= value <= param.most)
     if kind == "bool":
         return isinstance(value, bool)
-    if kind == "list":
-        return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    if kind == "turns":
+    if kind == "objects":
         return isinstance(value, list) and all(isinstance(item, dict) for item in value)
-    return isinstance(value, str)
+    if kind == "list" and not isinstance(value, list):
+        return False
+    return all(
+        isinstance(item, str) and (not param.choices or item in param.choices)
+        for item in (value if kind == "list" else [value])
+    )

@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from engram.core import ranking
 from engram.core.entities import EntityNames
 from engram.core.records import (
     ALL_PERSONAS,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
+    from engram.core import ranking
     from engram.core.records import Edge
     from engram.index.database import Unit
     from engram.index.search import Index
@@ -90,16 +90,6 @@ def request_for(
     policy = settings.policy.recall
     if not query.strip():
         raise BadRequestError("the query is empty", fix="Give the words to search for.")
-    unknown = set(limits.get("kinds") or ()) - set(KINDS)
-    if unknown:
-        raise BadRequestError(
-            f"there is no kind {min(unknown)!r}", fix=f"Use: {', '.join(KINDS)}."
-        )
-    preset = limits.get("preset")
-    if preset is not None and preset not in ranking.PRESETS:
-        raise BadRequestError(
-            f"there is no preset {preset!r}", fix=f"Use: {', '.join(ranking.PRESETS)}."
-        )
     defaults: dict[str, Any] = {"k": policy.k, "budget": policy.budget, "kinds": KINDS}
     chosen = {name: value for name, value in limits.items() if value is not None}
     question = question_of(settings, query)

@@ -29,7 +29,7 @@ from engram.errors import (
     unexpected,
 )
 from engram.operations import results
-from engram.operations.table import OPERATIONS
+from engram.operations.table import BY_NAME, OPERATIONS
 from engram.serve.output import PROBLEM_TYPE, fault_headers, problem
 
 if TYPE_CHECKING:
@@ -52,40 +52,31 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "bool": {"type": "boolean"},
     # ISO 8601, or words such as `yesterday`
     "time": {"type": "string"},
-    "list": {"type": "array", "items": {"type": "string"}},
-    "turns": {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "anyOf": [{"required": ["text"]}, {"required": ["content"]}],
-            "properties": {
-                **{
-                    name: {"type": "string"}
-                    for name in (
-                        "id",
-                        "session",
-                        "persona",
-                        "role",
-                        "speaker",
-                        "text",
-                        "occurred_at",
-                    )
-                },
-                "content": {
-                    "type": ["string", "array", "null"],
-                    "description": "instead of text: a text, or parts, as OpenAI has them",
-                },
-                "private": {"type": "boolean"},
-                "record": {"type": "boolean"},
-                "attachments": {"type": "array", "items": {}},
-                "participants": {"type": "array", "items": {"type": "string"}},
-            },
-        },
-    },
 }
 
 
 _TEXT = {"type": "string"}
+TURN: dict[str, Any] = {
+    "type": "object",
+    "anyOf": [{"required": ["text"]}, {"required": ["content"]}],
+    "properties": {
+        **dict.fromkeys(
+            ("id", "session", "persona", "role", "speaker", "text", "occurred_at"),
+            _TEXT,
+        ),
+        "content": {
+            "type": ["string", "array", "null"],
+            "description": "instead of text: a text, or parts, as OpenAI has them",
+        },
+        "private": {"type": "boolean"},
+        "record": {"type": "boolean"},
+        "attachments": {"type": "array", "items": {}},
+        "participants": {"type": "array", "items": _TEXT},
+    },
+}
+"""The schema of a turn."""
+OBJECTS = {"turns": "Turn", "messages": "Turn", "memories": "Statement"}
+"""The schema of the objects in an argument."""
 PROBLEM: dict[str, Any] = {
     "type": "object",
     "required": ["type", "title", "status", "detail", "error"],
@@ -120,6 +111,14 @@ class Routes(Protocol):
 
     def unready(self) -> str:
         """Return why an answer may be incomplete, or ''."""
+
+
+def result_of(
+    answers: Routes, name: str, params: dict[str, Any], standing: str
+) -> dict[str, Any]:
+    """Carry out an operation and wait for its result."""
+    result = answers.call(name, params, standing)
+    return result.result() if isinstance(result, Future) else result
 
 
 LATE_SECONDS = 1.0
@@ -165,8 +164,7 @@ def application(
         return _json({"ready": True})
 
     def metrics(_request: Request) -> Response:
-        status = answers.call("status", {}, "chat")
-        assert isinstance(status, dict)
+        status = result_of(answers, "status", {}, "chat")
         text = "".join(f"{line}\n" for line in metric_lines(status))
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
@@ -379,7 +377,12 @@ def openapi() -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": {"Problem": PROBLEM, **results.schemas()},
+            "schemas": {
+                "Problem": PROBLEM,
+                "Turn": TURN,
+                "Statement": _object(BY_NAME["remember"].params),
+                **results.schemas(),
+            },
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}],
@@ -410,20 +413,25 @@ def _described(operation: Operation) -> dict[str, Any]:
         },
     }
     if in_body:
-        body = {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": {
-                param.name: {**_body_schema(param), "description": param.help}
-                for param in others
-            },
-            "required": [param.name for param in others if param.required],
-        }
+        body = _object(others)
         described["requestBody"] = {
-            "required": bool(others),
+            "required": bool(body["required"]),
             "content": {"application/json": {"schema": body}},
         }
     return described
+
+
+def _object(params: Sequence[Param]) -> dict[str, Any]:
+    """Return the schema of arguments in a body."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            param.name: {**_body_schema(param), "description": param.help}
+            for param in params
+        },
+        "required": [param.name for param in params if param.required],
+    }
 
 
 def _parameter(param: Param, place: str) -> dict[str, Any]:
@@ -437,8 +445,14 @@ def _parameter(param: Param, place: str) -> dict[str, Any]:
 
 
 def _schema(param: Param) -> dict[str, Any]:
+    if param.kind == "objects":
+        place = f"#/components/schemas/{OBJECTS[param.name]}"
+        return {"type": "array", "items": {"$ref": place}}
     span = {"minimum": param.least, "maximum": param.most} if param.is_number else {}
-    return {**SCHEMAS[param.kind], **span}
+    choices = {"enum": param.choices} if param.choices else {}
+    if param.kind == "list":
+        return {"type": "array", "items": {**_TEXT, **choices}}
+    return {**SCHEMAS[param.kind], **span, **choices}
 
 
 def _body_schema(param: Param) -> dict[str, Any]:
@@ -446,6 +460,8 @@ def _body_schema(param: Param) -> dict[str, Any]:
     described = _schema(param)
     if param.required:
         return described
+    if "enum" in described:
+        described["enum"] = [*described["enum"], None]
     return {**described, "type": [described["type"], "null"]}
 
 

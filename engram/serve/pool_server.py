@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import anyio.to_thread
 
 from engram.daemon import sockets
-from engram.errors import BusyError, EngramError, UnavailableError
+from engram.errors import BusyError, EngramError
 from engram.serve.auth import (
     PROXY_PATH,
     TOKENS,
@@ -29,7 +29,7 @@ from engram.serve.auth import (
     sent_token,
     tcp_access,
 )
-from engram.serve.server import PatientServer, VaultApp, uvicorn_config
+from engram.serve.server import PatientServer, VaultApp, start, uvicorn_config
 from engram.serve.tokens import IssuedTokens, digest_of
 from engram.vault import disk
 
@@ -57,11 +57,7 @@ class VaultServer:
 
     def __init__(self, server: PoolServer, daemon: Daemon, settings: Settings) -> None:
         self._server = server
-        self._pages: list[PatientServer] = []
-        self._port = 0
-        self._opening = asyncio.Lock()
-        self._app = VaultApp(daemon, settings, self._page_port)
-        self.settings = settings
+        self._app = VaultApp(daemon, settings)
         self.unix = self._app.through_unix()
         self.tcp = self._app.through_tcp(server.port, page=False)
 
@@ -75,23 +71,8 @@ class VaultServer:
 
     def stop(self) -> None:
         """Close the page, and pass on the turns that the proxy has queued."""
-        for page in self._pages:
-            page.should_exit = True
-        self._server.wait_for(self._app.proxy.close)
-
-    async def _page_port(self) -> int:
-        """Return the port of the page of this vault; open it on first use."""
-        async with self._opening:
-            if not self._port:
-                listener = sockets.listen_tcp(0)
-                self._port = int(listener.getsockname()[1])
-                policy = self.settings.policy.serve
-                app = self._app.through_tcp(self._port)
-                page = PatientServer(uvicorn_config(app, policy))
-                page.linger_seconds = policy.linger_seconds
-                self._pages.append(page)
-                self._server.keep(asyncio.create_task(page.serve(sockets=[listener])))
-        return self._port
+        self._app.stop_page()
+        self._server.wait_for(self._app.close)
 
 
 class _Queue:
@@ -103,20 +84,16 @@ class _Queue:
 
 
 class PoolServer:
-    """Answers for all vaults of `pool`; `port` is 0 if there is no common port.
-
-    `beat` is the monotonic time at which its event loop last ran.
-    """
+    """Answers for all vaults of `pool`; `port` is 0 if there is no common port."""
 
     def __init__(self, pool: VaultPool, port: int) -> None:
         self.pool = pool
         self.port = port
         self.policy = pool.policy
-        self.beat = time.monotonic()
         pool.serve = self._vault_server
-        self._listener = sockets.listen_tcp(port) if port else None
-        if self._listener is not None:
-            self.port = int(self._listener.getsockname()[1])
+        listener = sockets.listen_tcp(port) if port else None
+        if listener is not None:
+            self.port = int(listener.getsockname()[1])
         self._common_access = AuthMiddleware(
             _nothing,
             tcp_access(self.port, {"chat": secrets.token_hex()}),
@@ -127,32 +104,22 @@ class PoolServer:
         self._reading = asyncio.Lock()
         self._queues: dict[Path, _Queue] = {}
         self._unix: dict[Path, tuple[Path, asyncio.Server]] = {}
-        self._tasks: set[asyncio.Task[Any]] = set()
         self._serving: asyncio.Task[None] | None = None
         self._openers = ThreadPoolExecutor(OPENERS, "request")
         self._loop = asyncio.new_event_loop()
-        self._server = PatientServer(
-            uvicorn_config(
-                self._by_token,
-                self.policy,
-                timeout_notify=1,
-                callback_notify=self._alive,
-            )
-        )
-        self._server.linger_seconds = self.policy.linger_seconds
+        self._server = PatientServer(self._by_token, self.policy, listener)
         self._thread = threading.Thread(target=self._run, name="server", daemon=True)
 
     # -- life --------------------------------------------------------------------------
 
+    @property
+    def beat(self) -> float:
+        """The monotonic time at which the event loop last ran."""
+        return self._server.beat
+
     def start(self) -> None:
         """Start to answer and return; raise UnavailableError if that fails."""
-        self._thread.start()
-        while not self._server.started:
-            if not self._thread.is_alive():
-                raise UnavailableError(
-                    "the server did not start", fix="See the log of the daemon."
-                )
-            time.sleep(0.005)
+        start(self._thread, [self._server])
 
     def stop(self) -> None:
         """Accept no more requests, finish those in progress, close the sockets."""
@@ -162,11 +129,6 @@ class PoolServer:
     def follow(self) -> None:
         """Listen on the sockets of the present vaults of the pool."""
         self.wait_for(self._follow)
-
-    def keep(self, task: asyncio.Task[Any]) -> None:
-        """Keep a reference to a task until it ends."""
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     def wait_for(self, work: Callable[[], Any]) -> None:
         """Run a coroutine in the event loop, and wait for it; errors are logged."""
@@ -188,12 +150,7 @@ class PoolServer:
     async def _serve(self) -> None:
         limiter = anyio.to_thread.current_default_thread_limiter()
         limiter.total_tokens = THREADS
-        listeners = [self._listener] if self._listener else []
-        serving = self._server.serve(sockets=listeners)
-        self._serving = asyncio.create_task(serving)
-
-    async def _alive(self) -> None:
-        self.beat = time.monotonic()
+        self._serving = asyncio.create_task(self._server.run_until_stopped())
 
     # -- sockets of the vaults ---------------------------------------------------------
 

@@ -13,7 +13,7 @@ import socket
 import struct
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import h11
 import uvicorn
@@ -34,7 +34,7 @@ from engram.serve.web.access import WebAccess
 from engram.serve.web.routes import WebPages
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Sequence
 
     from starlette.requests import Request
     from starlette.types import ASGIApp
@@ -122,12 +122,25 @@ class OwnUserProtocol(H11Protocol):
 
 
 class PatientServer(uvicorn.Server):
-    """A server that still reads requests on open connections before it stops.
+    """Answers on a listener; before it stops, it reads requests on open connections.
 
-    `uvicorn.Server` closes every connection from which nothing was read.
+    `uvicorn.Server` closes every connection from which nothing was read. `beat` is the
+    monotonic time at which the event loop last ran.
     """
 
-    linger_seconds: float
+    def __init__(
+        self, app: ASGIApp, policy: ServePolicy, listener: socket.socket | None = None
+    ) -> None:
+        config = uvicorn_config(app, policy)
+        config.timeout_notify, config.callback_notify = 1, self._alive
+        super().__init__(config)
+        self.linger_seconds = policy.linger_seconds
+        self.listener = listener
+        self.beat = time.monotonic()
+
+    async def run_until_stopped(self) -> None:
+        """Answer until `should_exit` is true."""
+        await self.serve(sockets=[self.listener] if self.listener else [])
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more connections, wait for requests on open ones, then stop."""
@@ -135,6 +148,20 @@ class PatientServer(uvicorn.Server):
             server.close()
         await asyncio.sleep(self.linger_seconds)
         await super().shutdown(sockets)
+
+    async def _alive(self) -> None:
+        self.beat = time.monotonic()
+
+
+def start(thread: threading.Thread, servers: Sequence[PatientServer]) -> None:
+    """Start the thread of servers; raise UnavailableError if they do not start."""
+    thread.start()
+    while not all(server.started for server in servers):
+        if not thread.is_alive():
+            raise UnavailableError(
+                "the server did not start", fix="See the log of the daemon."
+            )
+        time.sleep(0.005)
 
 
 def peer_uid(connection: socket.socket) -> int:
@@ -146,26 +173,34 @@ def peer_uid(connection: socket.socket) -> int:
 class VaultApp:
     """The ASGI application of one vault, with its tokens and its page.
 
-    `open_port` opens a loopback port for the page and returns its number.
+    `port` is the loopback port of the page; if it is 0, the first link opens one.
     """
 
-    def __init__(
-        self,
-        answers: Routes,
-        settings: Settings,
-        open_port: Callable[[], Awaitable[int]],
-    ) -> None:
+    def __init__(self, answers: Routes, settings: Settings, port: int = 0) -> None:
         self.settings = settings
         self.proxy = Proxy(answers, settings)
         self._tokens = tokens_of(settings.state)
         self._issued = IssuedTokens(settings.state)
         self._web = WebAccess(self._tokens["chat"])
-        self._open_port = open_port
-        link = Route(LINK_PATH, self._link, methods=["POST"])
+        self._port = port
+        self._page: PatientServer | None = None
+        self._serving: asyncio.Task[None] | None = None
         places = settings.policy.serve.places
-        others = [mcp_route(answers, places), *self.proxy.routes(), link]
+        others = [mcp_route(answers, places), *self.proxy.routes()]
+        others.append(Route(LINK_PATH, self._link, methods=["POST"]))
         others += WebPages(answers, self._web).routes()
         self._app = application(answers, places, others)
+
+    def stop_page(self) -> None:
+        """Accept no more requests on the port that a link opened."""
+        if self._page:
+            self._page.should_exit = True
+
+    async def close(self) -> None:
+        """Finish the requests on that port, and pass on the turns of the proxy."""
+        if self._serving:
+            await self._serving
+        await self.proxy.close()
 
     def through_unix(self) -> AuthMiddleware:
         """Return the application for a Unix socket."""
@@ -189,12 +224,17 @@ class VaultApp:
             raise ForbiddenError(
                 "only the owner's command line opens the page", fix="Run `engram web`."
             )
-        port = await self._open_port()
+        if not self._port:
+            listener = listen_tcp(0)
+            self._port = int(listener.getsockname()[1])
+            app, policy = self.through_tcp(self._port), self.settings.policy.serve
+            self._page = PatientServer(app, policy, listener)
+            self._serving = asyncio.create_task(self._page.run_until_stopped())
         path = self._web.new_link()
-        return JSONResponse({"url": f"http://{LOOPBACK}:{port}{path}"})
+        return JSONResponse({"url": f"http://{LOOPBACK}:{self._port}{path}"})
 
 
-def uvicorn_config(app: ASGIApp, policy: ServePolicy, **more: Any) -> uvicorn.Config:
+def uvicorn_config(app: ASGIApp, policy: ServePolicy) -> uvicorn.Config:
     """Return the configuration of a server or of one of its sockets."""
     protocol = type(
         "Protocol", (OwnUserProtocol,), {"head_seconds": policy.head_seconds}
@@ -213,83 +253,49 @@ def uvicorn_config(app: ASGIApp, policy: ServePolicy, **more: Any) -> uvicorn.Co
         server_header=False,
         limit_concurrency=policy.connections,
         timeout_graceful_shutdown=int(policy.stop_seconds),
-        **more,
     )
 
 
 class HttpServer:
-    """Answers on every socket in `listeners` from `start` to `stop`.
-
-    `beat` is the monotonic time at which its event loop last ran.
-    """
+    """Answers on every socket in `listeners` from `start` to `stop`."""
 
     def __init__(
         self, answers: Routes, settings: Settings, listeners: Sequence[socket.socket]
     ) -> None:
-        self._settings = settings
-        self._app = VaultApp(answers, settings, self._page_port)
-        self.beat = time.monotonic()
-        self._listeners = listeners
-        self._servers = [self._server(listener) for listener in listeners]
-        self._opened: list[asyncio.Task[None]] = []
-        self._opening = asyncio.Lock()
         tcp = (one for one in listeners if one.family == socket.AF_INET)
-        self._port = next((int(one.getsockname()[1]) for one in tcp), 0)
+        port = next((int(one.getsockname()[1]) for one in tcp), 0)
+        self._app = app = VaultApp(answers, settings, port)
+        self._servers = [
+            PatientServer(
+                app.through_unix()
+                if one.family == socket.AF_UNIX
+                else app.through_tcp(int(one.getsockname()[1])),
+                settings.policy.serve,
+                one,
+            )
+            for one in listeners
+        ]
         self._thread = threading.Thread(target=self._run, name="server", daemon=True)
+
+    @property
+    def beat(self) -> float:
+        """The monotonic time at which the event loop last ran."""
+        return self._servers[0].beat
 
     def start(self) -> None:
         """Start to answer and return; raise UnavailableError if that fails."""
-        self._thread.start()
-        while not all(server.started for server in self._servers):
-            if not self._thread.is_alive():
-                raise UnavailableError(
-                    "the server did not start", fix="See the log of the daemon."
-                )
-            time.sleep(0.005)
+        start(self._thread, self._servers)
 
     def stop(self) -> None:
         """Accept no more requests, finish those in progress, close the sockets."""
+        self._app.stop_page()
         for server in self._servers:
             server.should_exit = True
         self._thread.join()
-
-    def _server(self, listener: socket.socket) -> PatientServer:
-        policy = self._settings.policy.serve
-        is_unix = listener.family == socket.AF_UNIX
-        app = (
-            self._app.through_unix()
-            if is_unix
-            else self._app.through_tcp(listener.getsockname()[1])
-        )
-        server = PatientServer(
-            uvicorn_config(app, policy, timeout_notify=1, callback_notify=self._alive)
-        )
-        server.linger_seconds = policy.linger_seconds
-        return server
-
-    async def _page_port(self) -> int:
-        async with self._opening:
-            if not self._port:
-                self._port = await self._open_port()
-        return self._port
-
-    async def _open_port(self) -> int:
-        listener = listen_tcp(0)
-        server = self._server(listener)
-        self._servers.append(server)
-        self._opened.append(asyncio.create_task(server.serve(sockets=[listener])))
-        return int(listener.getsockname()[1])
-
-    async def _alive(self) -> None:
-        self.beat = time.monotonic()
 
     def _run(self) -> None:
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
-        pairs = list(zip(self._servers, self._listeners, strict=True))
-        await asyncio.gather(
-            *(server.serve(sockets=[listener]) for server, listener in pairs)
-        )
-        await asyncio.gather(*self._opened)
-        await self._app.proxy.close()
+        await asyncio.gather(*(one.run_until_stopped() for one in self._servers))
+        await self._app.close()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
+    from engram.operations.table import Param
 
 ID = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
 RECALLED = {
@@ -66,6 +67,24 @@ class FakeAnswers:
 
     def unready(self) -> str:
         return self.reason
+
+
+EXAMPLES: dict[str, Any] = {
+    "text": 'Grüße, "Anna" & co / 50 % + ünï',
+    "int": 60,
+    "float": 0.5,
+    "bool": True,
+    "time": "2026-11-20T21:14:05+01:00",
+    "list": ["a", "b/c"],
+    "objects": [{"text": "hello", "id": "1"}],
+}
+
+
+def example(param: Param) -> Any:
+    """A value that an argument may have."""
+    if param.choices:
+        return param.choices if param.kind == "list" else param.choices[-1]
+    return EXAMPLES[param.kind]
 
 
 def settings_in(home: Path, vault: Path, **more: str) -> Settings:

@@ -10,7 +10,14 @@ import pytest
 from engram.core.records import STANDINGS
 from engram.operations.table import OPERATIONS
 from engram.serve import auth
-from tests.fakes.answers import FakeAnswers, ask, free_port, serving, settings_in
+from tests.fakes.answers import (
+    FakeAnswers,
+    ask,
+    example,
+    free_port,
+    serving,
+    settings_in,
+)
 
 
 @pytest.fixture(scope="module")
@@ -36,26 +43,12 @@ def asked(port, operation, token):
     head.append(f"Authorization: Bearer {token}")
     body = b""
     if operation.method in {"POST", "PATCH"}:
-        texts = {
-            "text": "x",
-            "turns": [{"text": "x"}],
-            "int": 1,
-            "float": 0.5,
-            "bool": True,
-            "time": "2026-01-01",
-        }
         given = {
-            param.name: texts.get(param.kind, ["x"])
+            param.name: example(param)
             for param in operation.params
-            if param.required
+            if param.required and f"{{{param.name}}}" not in operation.path
         }
-        body = json.dumps(
-            {
-                name: value
-                for name, value in given.items()
-                if f"{{{name}}}" not in operation.path
-            }
-        ).encode()
+        body = json.dumps(given).encode()
         head += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
     return ask(port, "\n".join(head), body)
 

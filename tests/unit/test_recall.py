@@ -184,14 +184,6 @@ def test_the_preset_of_entities_weighs_what_much_is_about(memory, keep):
     assert order(memory, "heron nests", preset="entity")[-1] == nobody
 
 
-# row: E7
-def test_a_preset_that_is_none_is_refused(memory):
-    with pytest.raises(BadRequestError, match="no preset ''"):
-        recalled(memory, "tea", preset="")
-    with pytest.raises(BadRequestError, match="no preset 'best'"):
-        recalled(memory, "heron", preset="best")
-
-
 # row: A29
 def test_what_use_has_proved_is_called_established(memory, keep):
     """From 2 and from 3 on, in the hit and in the text for a model."""

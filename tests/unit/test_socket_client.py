@@ -26,7 +26,7 @@ from engram.errors import (
 from engram.operations.table import OPERATIONS
 from engram.serve import socket_client
 from engram.vault import location
-from tests.fakes.answers import ID, FakeAnswers, serving, settings_in
+from tests.fakes.answers import ID, FakeAnswers, example, serving, settings_in
 
 ROOT = Path(__file__).parents[2]
 
@@ -139,17 +139,6 @@ def test_without_an_id_or_a_home_the_light_way_steps_aside(tmp_path):
     assert socket_client.socket_of(a_vault(tmp_path / "w"), {}) is None
 
 
-EXAMPLES = {
-    "text": 'Grüße, "Anna" & co / 50 % + ünï',
-    "int": 60,
-    "float": 0.5,
-    "bool": True,
-    "time": "2026-11-20T21:14:05+01:00",
-    "list": ["a", "b/c"],
-    "turns": [{"text": "hello", "id": "1"}],
-}
-
-
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     answers, home = FakeAnswers(), tmp_path_factory.mktemp("home")
@@ -164,7 +153,7 @@ def test_every_operation_arrives_with_the_arguments_it_was_sent_with(
     """Path, query and body carry any text, a slash in an id too."""
     answers, path = running
     answers.calls.clear()
-    params = {param.name: EXAMPLES[param.kind] for param in operation.params}
+    params = {param.name: example(param) for param in operation.params}
     if "id" in params:
         params["id"] = "facts/2026-11-20/preference-ü %2F?#.md"
     result = socket_client.call(path, operation.name, {**params})

@@ -118,8 +118,8 @@ def test_an_unknown_operation_is_told_with_the_known_ones():
     [
         ("recall", {"query": 5}),
         ("recall", {"query": "q", "explain": 1}),
-        ("recall", {"query": "q", "kinds": "fact"}),
-        ("recall", {"query": "q", "kinds": [1]}),
+        ("remember", {"text": "q", "tags": "fact"}),
+        ("remember", {"text": "q", "tags": [1]}),
         ("recall", {"query": "q", "as_of": 20261120}),
         ("observe", {"turns": {}}),
         ("observe", {"turns": ["hello"]}),
@@ -176,12 +176,25 @@ def test_a_number_is_refused_with_its_range(name, param):
         assert checked(name, {**others, param.name: right})[param.name] == right
 
 
+CHOSEN = [
+    (one.name, param) for one in OPERATIONS for param in one.params if param.choices
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "param"), CHOSEN, ids=lambda one: getattr(one, "name", one)
+)
+def test_a_value_that_is_none_of_the_choices_is_refused(name, param):
+    others = {other.name: "x" for other in BY_NAME[name].params if other.required}
+    for wrong in ("x", ""):
+        value = [wrong] if param.kind == "list" else wrong
+        with pytest.raises(BadRequestError, match=f"'{param.name}' must be one of"):
+            checked(name, {**others, param.name: value})
+
+
 def test_half_a_character_is_no_reason_to_fail(memory):
     """JSON can write one half of a surrogate pair; no answer and no file can."""
-    assert (
-        checked("recall", {"query": "a\ud800b", "kinds": ["\udc00"]})["query"]
-        == "a\ufffdb"
-    )
+    assert checked("recall", {"query": "a\ud800b"})["query"] == "a\ufffdb"
     (turn,) = checked(
         "observe", {"turns": [{"text": "\ud83d\ude00", "origin": "\ud800"}]}
     )["turns"]

@@ -27,14 +27,17 @@ TYPES: dict[str, Any] = {"int": int, "float": float}
 
 def _parameter(param: Param, *, last: bool) -> click.Parameter:
     """Return the parameter of an argument; the `last` text may be several words."""
+    kind = click.Choice(param.choices) if param.choices else TYPES.get(param.kind, str)
     if param.positional:
+        several = last and not param.choices
         return click.Argument(
             [param.name],
+            type=kind,
             required=param.required,
-            nargs=-1 if last or param.kind == "list" else 1,
+            default=param.default,
+            nargs=-1 if several or param.kind == "list" else 1,
         )
-    flag = param.flag
-    kind, meaning = TYPES.get(param.kind, str), _sentence(_meaning(param))
+    flag, meaning = param.flag, _sentence(_meaning(param))
     if param.kind == "bool":
         if param.default:
             flag = f"{flag}/--no-{flag.removeprefix('--')}"
@@ -56,7 +59,7 @@ def _operation(operation: Operation) -> Command:
         sent = {}
         for param in operation.params:
             value = params[param.name]
-            if value is None or value == () or value is param.default:
+            if value is None or value in ((), param.default):
                 continue
             if isinstance(value, tuple):
                 value = list(value) if param.kind == "list" else " ".join(value)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
@@ -17,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from engram.operations.table import named
+from engram.serve.http import result_of
 from engram.serve.mcp.protocol import (
     PARSE_ERROR,
     McpServer,
@@ -54,8 +54,7 @@ def _answer(answers: Routes, request: Request, raw: bytes) -> Response:
 
     def call(name: str, params: dict[str, Any]) -> dict[str, Any]:
         named(name).authorise(standing)
-        result = answers.call(name, params, standing)
-        return result.result() if isinstance(result, Future) else result
+        return result_of(answers, name, params, standing)
 
     try:
         message = json.loads(raw)

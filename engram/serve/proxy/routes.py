@@ -12,7 +12,7 @@ import json
 import logging
 import time
 from collections import OrderedDict
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -28,6 +28,7 @@ from engram.errors import (
     ForbiddenError,
     UnavailableError,
 )
+from engram.serve.http import result_of
 from engram.serve.proxy.messages import (
     APIS,
     Message,
@@ -248,7 +249,8 @@ class Proxy:
             }
             if persona := exchange.common.get("persona"):
                 question["persona"] = persona
-            text = str(self._call("context", question, exchange.standing)["text"])
+            found = result_of(self._answers, "context", question, exchange.standing)
+            text = str(found["text"])
         if not text:
             return "", b""
         body = with_memory(exchange.api, exchange.body, conversation, text)
@@ -353,7 +355,7 @@ class Proxy:
         """Observe one turn; wait while the daemon is busy."""
         for _ in range(TRIES):
             try:
-                self._call("observe", {"turns": [row]}, standing)
+                result_of(self._answers, "observe", {"turns": [row]}, standing)
             except (BusyError, UnavailableError) as busy:
                 time.sleep(busy.retry_after or 1)
             except Exception as fault:  # noqa: BLE001  # the answer is already out
@@ -365,10 +367,6 @@ class Proxy:
         log.error("a turn was not stored: the daemon stayed busy")
 
     # -- helpers -----------------------------------------------------------------------
-
-    def _call(self, name: str, params: dict[str, Any], standing: str) -> dict[str, Any]:
-        result = self._answers.call(name, params, standing)
-        return result.result() if isinstance(result, Future) else result
 
     def _start(self, work: Any) -> None:
         """Start `work` in parallel to the answer; `close` waits for it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from engram.errors import (
     UnauthorisedError,
 )
 from engram.operations.table import BY_NAME
+from engram.serve.http import result_of
 from engram.serve.web.access import OPEN_PATH, SESSION_SECONDS
 from engram.serve.web.markup import FILES, STATIC, asset, link, rendered
 from engram.serve.web.pages import PAGES
@@ -202,8 +202,7 @@ class WebPages:
 
     def call(self, name: str, /, **params: Any) -> dict[str, Any]:
         """Carry out an operation for the owner and wait for its result."""
-        result = self.answers.call(name, params, OWNER)
-        return result.result() if isinstance(result, Future) else result
+        return result_of(self.answers, name, params, OWNER)
 
 
 def _arguments(name: str, fields: list[tuple[str, str]]) -> list[dict[str, Any]]:
