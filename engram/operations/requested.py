@@ -19,6 +19,7 @@ from engram.maintenance.passes.requested import merging, synthesizing, uniting
 from engram.maintenance.schedule import CADENCES
 from engram.operations.results import ComingChanges, LoggedRuns, RunReport
 from engram.operations.signature import Between, DryRun, operation
+from engram.vault import reviews
 from engram.vault.runs import DECISION, FILING, RUNS
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class RequestedRuns:
             {"id": fact.id, "text": fact.text}
             for fact in facts
             if fact.status != "forgotten"
+            and fact.kind != reviews.KIND
             and sees(ALL_PERSONAS if owner else None, fact.persona)
             and self.index.visible(fact) == fact
         ]
