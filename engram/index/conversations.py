@@ -86,11 +86,11 @@ class SessionReader:
     def view(self, now: datetime) -> tuple[SessionView, ...]:
         """Return the sessions to summarise now, limited to the number of one run."""
         waiting = self._waiting()
-        talks = (
+        stretches = (
             self.stretch(path, waiting.get(path, []))
             for path in self.due(now)[: self.policy.together]
         )
-        return tuple(talk for talk in talks if talk)
+        return tuple(filter(None, stretches))
 
     def messages(self) -> dict[str, int]:
         """Return the number of turns by persona, '' for those without one (row E9)."""
@@ -125,7 +125,7 @@ class SessionReader:
 
         The latest comes first.
         """
-        files = self.index.catalog.latest_sessions(persona, self.policy.spine_talks)
+        files = self.index.catalog.latest_sessions(persona, self.policy.spine_sessions)
         stale = self._stale()
         found = [self._summary_keys(file.path, stale) for file in files]
         return [keys for keys in found if keys.get("one_liner")]
@@ -181,7 +181,7 @@ class SessionReader:
         """
         stale = self._stale()
         for file in self.index.catalog.latest_sessions(
-            persona, self.policy.spine_talks
+            persona, self.policy.spine_sessions
         ):
             keys = self._summary_keys(file.path, stale)
             if stem_of(file.path) not in without and keys.get("one_liner"):
@@ -217,7 +217,7 @@ class SessionReader:
         """
         fresh = running - self._stale()
         for file in self.index.catalog.latest_sessions(
-            persona, self.policy.spine_talks
+            persona, self.policy.spine_sessions
         ):
             if stem_of(file.path) in fresh:
                 body = frontmatter.read(self.read(file.path)).body

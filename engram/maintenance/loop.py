@@ -113,7 +113,7 @@ class MaintenanceLoop:
         times = [
             self.schedule.next(now),
             self.schedule.edits_follow,
-            self.maintenance.snapshot.talks.next_over(now),
+            self.maintenance.snapshot.session_reader.next_over(now),
             self._sessions_after if self._sessions_after > now else None,
         ]
         return min(when for when in times if when)
@@ -126,7 +126,9 @@ class MaintenanceLoop:
             and self.maintenance.index.scanner.generation
             and not self.maintenance.freeze.reason()
         )
-        sessions = len(self.maintenance.snapshot.talks.due(now)) if ready else 0
+        sessions = (
+            len(self.maintenance.snapshot.session_reader.due(now)) if ready else 0
+        )
         due: list[tuple[Cadence, str | None]] = [
             (cadence, None) for cadence, _ in self.schedule.due(now, sessions)
         ]
@@ -195,7 +197,7 @@ class MaintenanceLoop:
         """Report the failures of a run until a run succeeds."""
         problems = [f"{name}: {why}" for name, why in report.failures.items()]
         problems += [fault] if fault else []
-        part = "talks" if report.name == "talk" else "consolidation"
+        part = "conversations" if report.name == "talk" else "consolidation"
         self.maintenance.note_writer.health.report(part, "; ".join(problems))
 
     def retell(self) -> None:

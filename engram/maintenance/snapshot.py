@@ -65,7 +65,7 @@ class Snapshot(VaultReader):
         self.usage_tracker = usage_tracker
         self.entity_writer = entity_writer
         self.edges = entity_writer.edges
-        self.talks = SessionReader(self.vault, self.index, self.settings)
+        self.session_reader = SessionReader(self.vault, self.index, self.settings)
         self._entities: Mapping[str, Entity] = {}
         self._voices: dict[str, trust.TurnSource] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
@@ -82,13 +82,13 @@ class Snapshot(VaultReader):
         """
         whole = cadence != "talk"
         telling = cadence in {"talk", "nightly"}
-        talks = self.talks.view(now) if telling else ()
+        sessions = self.session_reader.view(now) if telling else ()
         catalog = self.index.catalog
         if whole:
             facts = catalog.facts()
             self.neighbour_cache.follow(facts)
         else:
-            told = catalog.facts_of_conversations([talk.stem for talk in talks])
+            told = catalog.facts_of_conversations([one.stem for one in sessions])
             facts = list(
                 {fact.id: fact for fact in (*catalog.promises(), *told)}.values()
             )
@@ -119,10 +119,10 @@ class Snapshot(VaultReader):
             if whole
             else {},
             roots=self.settings.drift_roots,
-            talks=talks,
-            messages=self.talks.messages() if telling else {},
-            summaries=self.talks.latest(None) if telling else (),
-            model=self.talks.model,
+            sessions=sessions,
+            messages=self.session_reader.messages() if telling else {},
+            summaries=self.session_reader.latest(None) if telling else (),
+            model=self.session_reader.model,
             answer_failures=dict(self._answer_failures),
             entities=self._entities,
             owner=self.settings.owner,

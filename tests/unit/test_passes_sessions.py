@@ -283,7 +283,7 @@ def test_while_the_model_is_away_nothing_is_written_and_it_is_asked_later(
     clock.advance(minutes=31)
     tend(told)
     assert "summarised" not in talk(told)
-    assert "talks" in told.health.problems()
+    assert "conversations" in told.health.problems()
     asked = len(fake.requests)
     assert tend(told) == []
     assert len(fake.requests) == asked

@@ -416,9 +416,10 @@ def _reply(
 def _due_sessions(view: PassView, now: datetime, what: str) -> list[SessionView]:
     minutes = view.policy.buffer.session_gap_minutes
     return [
-        t
-        for t in view.talks
-        if what in due(t.progress, now, minutes, view.policy.sessions, model=view.model)
+        one
+        for one in view.sessions
+        if what
+        in due(one.progress, now, minutes, view.policy.sessions, model=view.model)
     ]
 
 

@@ -90,7 +90,7 @@ def _user_turns(view: PassView) -> list[FiledTurn]:
     """
     turns = [
         filed
-        for talk in view.talks
+        for talk in view.sessions
         for filed in talk.turns[: talk.filed]
         if filed.turn.role == "user"
         and filed.turn.origin == "chat"

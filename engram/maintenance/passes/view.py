@@ -316,7 +316,7 @@ class PassView:
     user restored a memory, by id. `feedback` is the recent feedback on each category,
     −1…1 (`C30`).
 
-    Conversations: `talks` are those with turns to summarise, `messages` counts the
+    Conversations: `sessions` are those with turns to summarise, `messages` counts the
     turns by persona, `summaries` are the latest of conversations without a persona.
 
     Files: `reader` reads the vault. `written` has the planned content of files, and
@@ -349,7 +349,7 @@ class PassView:
     roots: Sequence[str] = ()
     created_by_pass: Mapping[str, int] = field(default_factory=dict)
     ended_by_status: Mapping[str, int] = field(default_factory=dict)
-    talks: Sequence[SessionView] = ()
+    sessions: Sequence[SessionView] = ()
     messages: Mapping[str, int] = field(default_factory=dict)
     summaries: Sequence[Mapping[str, object]] = ()
     model: bool = False
@@ -449,7 +449,9 @@ class PassView:
                 if name not in update.memories
             }
         if update.sessions:
-            changed["talks"] = [_reread(talk, update.sessions) for talk in self.talks]
+            changed["sessions"] = [
+                _reread(one, update.sessions) for one in self.sessions
+            ]
         if update.pages:
             changed["amended"] = {**self.amended, **update.pages}
         if update.entities:
