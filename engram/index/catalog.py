@@ -246,7 +246,7 @@ class Catalog:
         if len(found) > 1:
             ids = ", ".join(fact.id for fact in found)
             raise ConflictError(
-                "several memories begin like this",
+                "the ids of several memories begin like this",
                 where=name,
                 fix=f"Give more letters of the id: {ids}.",
             )
@@ -593,7 +593,7 @@ class Catalog:
         if len(found) > 1:
             keys = ", ".join(found[:_CANDIDATES])
             raise ConflictError(
-                "several turns begin like this",
+                "the ids of several turns begin like this",
                 where=start,
                 fix=f"Give more of the id: {keys}.",
             )

@@ -183,12 +183,14 @@ def _checked_text(raw: Mapping[str, Any], settings: Settings) -> str:
     text, place = raw.get("text"), f"turn {raw['id']!r}" if raw.get("id") else ""
     if not isinstance(text, str) or not text.strip():
         raise BadRequestError(
-            "there are no words in it", where=place, fix="Give the text that was said."
+            "the turn has no text", where=place, fix="Give the words that were said."
         )
     most = settings.policy.journal.turn_bytes
     if len(text.encode("utf-8", "surrogatepass")) > most:
         raise BadRequestError(
-            f"a turn may have {most} bytes", where=place, fix="Split it."
+            f"the text of the turn is longer than {most} bytes",
+            where=place,
+            fix="Split it into several turns.",
         )
     return text
 

@@ -168,7 +168,7 @@ class RequestedRuns:
             second.sensitivity,
         }:
             raise ConflictError(
-                "different personas know them",
+                "the memories are private to different personas, or highly sensitive",
                 fix="Correct or forget one of them instead.",
             )
         passes = (merging(first.id, second.id),)

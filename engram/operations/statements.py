@@ -476,7 +476,7 @@ class StatementOperations:
         digest = content_hash(text)
         if not text or digest == content_hash(fact.text):
             raise BadRequestError(
-                "the text is the statement that the memory has",
+                "the memory states this already",
                 where=fact.id,
                 fix="Give the statement that is true instead.",
             )

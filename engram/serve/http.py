@@ -265,7 +265,9 @@ def _from_body(body: bytes) -> dict[str, Any]:
         arguments = json.loads(body)
     except (ValueError, RecursionError) as fault:
         raise BadRequestError(
-            "the body is not JSON", where=type(fault).__name__
+            "the body is not JSON",
+            where=type(fault).__name__,
+            fix="Send one JSON object.",
         ) from fault
     if not isinstance(arguments, dict):
         raise BadRequestError(

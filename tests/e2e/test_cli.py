@@ -684,7 +684,7 @@ def test_a_refused_turn_is_told_with_its_line(tmp_path):
     result = json.loads(done.stdout)
     assert (done.returncode, result["stored"]) == (65, 2)
     assert [told.partition(".")[0] for told in result["refused"]] == [
-        "line 3: there are no words in it",
+        "line 3: the turn has no text",
         "line 4: there is no role 'boss'",
     ]
 

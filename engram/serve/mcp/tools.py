@@ -180,7 +180,10 @@ class Toolbox:
         known = tool["inputSchema"]["properties"]
         try:
             if unknown := sorted(set(arguments) - set(known)):
-                raise BadRequestError(f"unknown argument {unknown[0]!r}", where=name)
+                fix = f"It takes: {', '.join(known) or 'nothing'}."
+                raise BadRequestError(
+                    f"unknown argument {unknown[0]!r}", where=name, fix=fix
+                )
             params = DEFAULTS.get(name, {}) | dict(arguments)
             if name == "remember":
                 params["agent"] = params.pop("confirmed_by_user", False) is not True

@@ -138,7 +138,10 @@ class WebPages:
         """Begin a session by a link that works once."""
         cookie = self.access.redeem(request.url.query)
         if not cookie:
-            raise UnauthorisedError("this link was used or has expired")
+            raise UnauthorisedError(
+                "this link was used or has expired",
+                fix="Run `engram web` in a terminal; it opens a new one.",
+            )
         # a page with a link: after a redirect from another program, a browser does not
         # send a cookie that is SameSite=Strict
         response = _page("opened.html")
