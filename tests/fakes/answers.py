@@ -71,7 +71,7 @@ class FakeAnswers:
 
 EXAMPLES: dict[str, Any] = {
     "text": 'Grüße, "Anna" & co / 50 % + ünï',
-    "int": 60,
+    "int": 59,
     "float": 0.5,
     "bool": True,
     "time": "2026-11-20T21:14:05+01:00",
@@ -80,7 +80,7 @@ EXAMPLES: dict[str, Any] = {
 }
 
 
-def example(param: Param) -> Any:
+def value_of(param: Param) -> Any:
     """A value that an argument may have."""
     if param.choices:
         return param.choices if param.kind == "list" else param.choices[-1]

@@ -13,10 +13,10 @@ from engram.serve import auth
 from tests.fakes.answers import (
     FakeAnswers,
     ask,
-    example,
     free_port,
     serving,
     settings_in,
+    value_of,
 )
 
 
@@ -44,7 +44,7 @@ def asked(port, operation, token):
     body = b""
     if operation.method in {"POST", "PATCH"}:
         given = {
-            param.name: example(param)
+            param.name: value_of(param)
             for param in operation.params
             if param.required and f"{{{param.name}}}" not in operation.path
         }

@@ -26,7 +26,7 @@ from engram.errors import (
 from engram.operations.table import OPERATIONS
 from engram.serve import socket_client
 from engram.vault import location
-from tests.fakes.answers import ID, FakeAnswers, example, serving, settings_in
+from tests.fakes.answers import ID, FakeAnswers, serving, settings_in, value_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -153,7 +153,7 @@ def test_every_operation_arrives_with_the_arguments_it_was_sent_with(
     """Path, query and body carry any text, a slash in an id too."""
     answers, path = running
     answers.calls.clear()
-    params = {param.name: example(param) for param in operation.params}
+    params = {param.name: value_of(param) for param in operation.params}
     if "id" in params:
         params["id"] = "facts/2026-11-20/preference-ü %2F?#.md"
     result = socket_client.call(path, operation.name, {**params})
