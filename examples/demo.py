@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from demo_vault import ENGRAM, heading, wait_for
 
@@ -53,10 +54,11 @@ def main() -> int:
             else:
                 run("import", str(source))
             with Memory(vault) as memory:
-                print_facts(memory, vault)
+                facts = memory.call("list", limit=1000)["memories"]
+                print_facts(memory, facts)
                 print_tree(vault)
-                edit_note(memory, vault)
-                ask(memory, QUESTIONS if source == OWN else questions(vault))
+                edit_note(memory, vault, facts)
+                ask(memory, QUESTIONS if source == OWN else questions(facts))
         finally:
             daemon.terminate()
             _, said = daemon.communicate(timeout=30)
@@ -87,21 +89,11 @@ def run(*words: str, fed: str = "") -> None:
         raise SystemExit(done.stderr.strip() or "no turn was stored")
 
 
-def notes_of(vault: Path) -> list[Path]:
-    """Return the paths of the notes with a fact."""
-    return sorted((vault / "facts").rglob("*.md"))
-
-
-def statement(note: Path) -> str:
-    """Return the statement of a fact's note, without front matter and source."""
-    return note.read_text().split("---\n", 2)[2].strip().splitlines()[0]
-
-
-def print_facts(memory: Memory, vault: Path) -> None:
-    """Print the facts by category."""
+def print_facts(memory: Memory, facts: list[dict[str, Any]]) -> None:
+    """Print the latest facts by category."""
     heading("2. Extracted facts")
-    for path in notes_of(vault)[:SHOWN]:
-        print(f"   {path.name.partition('-')[0]:<12} {statement(path)}")
+    for fact in facts[:SHOWN]:
+        print(f"   {fact['category']:<12} {fact['text']}")
     counts = memory.call("stats")
     print(
         f"   {counts['facts']} facts from {counts['turns']} turns in {counts['sessions']} sessions"
@@ -127,14 +119,13 @@ def print_tree(vault: Path) -> None:
             print(f"      {path.relative_to(folder)}")
 
 
-def edit_note(memory: Memory, vault: Path) -> None:
+def edit_note(memory: Memory, vault: Path, facts: list[dict[str, Any]]) -> None:
     """Edit a note by hand and wait until recall returns the new text."""
     heading("4. An edit by hand")
-    if not notes_of(vault):
+    if not facts:
         print("   there is no note to edit")
         return
-    note = notes_of(vault)[-1]
-    old = statement(note)
+    note, old = vault / facts[0]["path"], facts[0]["text"]
     new = f"{old} The lighthouse is violet."
     note.write_text(note.read_text().replace(f"\n{old}\n", f"\n{new}\n"))
     print(f"   {note.relative_to(vault)}\n   - {old}\n   + {new}")
@@ -148,17 +139,12 @@ def edit_note(memory: Memory, vault: Path) -> None:
     raise SystemExit("the edit was not found")
 
 
-def questions(vault: Path) -> tuple[str, ...]:
+def questions(facts: list[dict[str, Any]]) -> tuple[str, ...]:
     """Return questions for an unknown conversation: the first words of three facts."""
-    notes = notes_of(vault)[:-1]  # the last one was edited
-    chosen = (
-        dict.fromkeys(notes[place] for place in (0, len(notes) // 2, -1))
-        if notes
-        else ()
-    )
-    return tuple(
-        " ".join(statement(note).rstrip(".").split()[:4]) for note in chosen
-    ) or ("last week",)
+    others = facts[1:]  # the first one was edited
+    chosen = [others[place] for place in (0, len(others) // 2, -1)] if others else []
+    asked = (" ".join(fact["text"].rstrip(".").split()[:4]) for fact in chosen)
+    return tuple(dict.fromkeys(asked)) or ("last week",)
 
 
 def ask(memory: Memory, asked: tuple[str, ...]) -> None:

@@ -306,7 +306,7 @@ def test_the_command_line_lists_settles_and_tells(memory):
     memory.call("settle", {"id": name})
     assert (
         shown("todos", memory.call("todos", {}))
-        == "There are no promises of that kind."
+        == "There are no promises of that kind; `--stage all` lists every kind."
     )
     assert shown("context", {"text": ""}) == "Nothing is known yet."
 

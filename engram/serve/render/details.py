@@ -5,6 +5,7 @@ They print the most important fields; `--verbose` and `--json` print every field
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from engram.serve.spans import AHEAD
@@ -152,6 +153,8 @@ def _note_lines(result: Mapping[str, Any]) -> Iterator[str]:
         # marks of generated blocks, and embeds for Obsidian
         if line.strip() and not line.startswith(("%%", "![[", "# ")):
             yield f"  {line}"
+    if number and "entity" in result:
+        yield f"  list    `engram list --about {shlex.quote(row['name'])}`"
 
 
 def _by(row: Mapping[str, Any]) -> str:

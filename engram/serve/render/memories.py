@@ -27,7 +27,7 @@ def list_lines(result: Mapping[str, Any]) -> Iterator[str]:
 def todos_lines(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield one line for each promise."""
     if not result["todos"]:
-        yield "There are no promises of that kind."
+        yield "There are no promises of that kind; `--stage all` lists every kind."
     for row in result["todos"]:
         due = f" · {row['when']}" if row["when"] else ""
         yield f"{row['stage']:<9} {_short(row)}{due} · {name_of(row['id'], row)}"
