@@ -1,31 +1,27 @@
 """Corrections of an earlier value: "it's Tuesday, not Wednesday" (A10, X8).
 
-A closed table by language, in section `[corrections]` of the language files. A pattern
-has to match the whole sentence, and both values have to be of one kind, so a contrast
-of taste ("I like tea, not coffee"), a doubt, a question, a quotation or a statement of
-another person corrects nothing.
+The rule table has the forms (`corrects` in section `[rules]`). One has to match the
+whole sentence, and both values have to be of one kind, so a contrast of taste ("I like
+tea, not coffee"), a doubt, a question, a quotation or a statement of another person
+corrects nothing.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.dates import has_time_expression
 from engram.core.language.sentences import MASK, is_doubtful, plain, sentences
+from engram.core.language.states import KEY, grammar
 from engram.core.language.topics import content, is_question
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-_KEY = "corrections"
 _MOST_CHARS = 200
 _MOST_WORDS = 5
 _MOST_NAMES = 3
 _END = re.compile(r"[\s.!。！…]+$")
+_BREAK = re.compile("[,;:()]")
 _FIGURE = re.compile(r"\d")
 _BLANKS = re.compile(r"\s+")
 
@@ -69,7 +65,7 @@ def corrected(sentence: str, correction: Correction) -> str:
     of one kind: times or numbers, names, or predicates.
     """
     wrong = correction.wrong
-    value = _value(wrong) if wrong else _naming(correction.language)
+    value = _value(wrong) if wrong else grammar(correction.language).naming
     places = list(value.finditer(sentence))
     if len(places) != 1 or is_question(sentence):
         return ""
@@ -97,32 +93,32 @@ def names_subject(correction: Correction) -> bool:
 
 def _of_sentence(text: str, start: int, end: int) -> Correction | None:
     sentence = text[start:end]
-    words = _BLANKS.sub(" ", _END.sub("", sentence)).strip()
-    if len(words) > _MOST_CHARS or MASK in words:
+    told = _BLANKS.sub(" ", _END.sub("", sentence)).strip()
+    if len(told) > _MOST_CHARS or MASK in told:
         return None
     if is_question(sentence) or is_doubtful(sentence):
         return None
-    for code, patterns, refused in _tables():
-        for pattern, bare in patterns:
-            match = pattern.fullmatch(words)
-            if not match:
+    for code in languages.section(KEY):
+        rules = grammar(code)
+        words = rules.in_usual_form(told)
+        for match in filter(None, (form.fullmatch(words) for form in rules.corrects)):
+            parts = match.groupdict(default="")
+            subject, right, wrong = parts.get("s", ""), parts["r"], parts.get("w", "")
+            is_said = _are_values(right, wrong) if wrong else _is_name(right)
+            if not is_said or any(map(rules.linking.search, (right, wrong))):
                 continue
-            subject = (match.groupdict().get("s") or "").strip()
-            right = match["r"].strip()
-            wrong = (match.groupdict().get("w") or "").strip()
-            if not (_are_values(right, wrong) if wrong else _is_name(right)):
+            if rules.reported.search(f"{subject} {right} {wrong}"):
                 continue
-            if any(map(refused.search, (subject, right, wrong))):
-                continue
-            if any(map(_copula(code).search, (right, wrong))):
-                continue
-            return Correction(right, wrong, subject, start, end, code, bare=bare)
+            is_bare = not parts.get("link")
+            return Correction(right, wrong, subject, start, end, code, bare=is_bare)
     return None
 
 
 def _are_values(*values: str) -> bool:
     return values[0] != values[1] and all(
-        value and len(value.split()) <= _MOST_WORDS for value in values
+        len(value.split()) <= _MOST_WORDS
+        and not _BREAK.search(value)
+        for value in values
     )
 
 
@@ -132,58 +128,9 @@ def _is_name(value: str) -> bool:
     )
 
 
-@cache
-def _tables() -> tuple[
-    tuple[str, tuple[tuple[re.Pattern[str], bool], ...], re.Pattern[str]], ...
-]:
-    """Return the patterns of each language, and words that no subject contains.
-
-    Each pattern comes with a flag that is true for one of bare values.
-    """
-    return tuple(
-        (
-            code,
-            tuple(
-                (_compiled(values, entry), key == "bare")
-                for key in ("said", "renamed", "bare")
-                for entry in languages.entries(values.get(key, ""))
-            ),
-            re.compile(languages.pattern(values["no_subject"]), re.IGNORECASE),
-        )
-        for code, values in languages.section(_KEY).items()
-    )
-
-
-def _compiled(values: Mapping[str, str], entry: str) -> re.Pattern[str]:
-    """Return the pattern of `entry` with its holes filled.
-
-    The holes are lead, subject, particles, right, wrong and tail.
-    """
-    parts = {
-        "<LEAD>": values["lead"],
-        "<NO>": f"{languages.pattern(values['lead']).removesuffix('*')}+",
-        "<P>": values["particle"],
-        "<TAIL>": values["tail"],
-        "<S>": r"(?P<s>[^,;:()]{1,60})",
-        "<R>": r"(?P<r>[^,;:()]{1,40}?)",
-        "<W>": r"(?P<w>[^,;:()]{1,40}?)",
-    }
-    for hole, part in parts.items():
-        entry = entry.replace(hole, languages.pattern(part))
-    return re.compile(entry, re.IGNORECASE)
-
-
 def _value(words: str) -> re.Pattern[str]:
     """Return a pattern of a value in a sentence: whole words, in any case."""
     return re.compile(rf"(?<![\w-]){re.escape(words)}(?![\w-])", re.IGNORECASE)
-
-
-@cache
-def _naming(code: str) -> re.Pattern[str]:
-    """Return a pattern of a name and the words that introduce it: `called Pippa`."""
-    words = languages.pattern(languages.texts(_KEY, "naming")[code])
-    name = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*"
-    return re.compile(rf"\b(?i:{words}) (?P<name>{name}(?: {name})?)")
 
 
 def _is_of_one_kind(correction: Correction) -> bool:
@@ -205,12 +152,5 @@ def _is_predicate(sentence: str, place: re.Match[str], correction: Correction) -
     before = sentence[: place.start()].rstrip()
     return is_last and any(
         match.end() == len(before)
-        for match in _copula(correction.language).finditer(before)
+        for match in grammar(correction.language).linking.finditer(before)
     )
-
-
-@cache
-def _copula(code: str) -> re.Pattern[str]:
-    """Return a pattern of the words that link a subject to a predicate."""
-    copula = languages.pattern(languages.texts(_KEY, "copula")[code])
-    return re.compile(copula, re.IGNORECASE)

@@ -45,7 +45,7 @@ _SECTIONS: Mapping[str, str] = {
     "rules": """
         verb written ended adverbs times news additions limits long_ago undone first_person
         possessive user no_subject no_value articles after_value joins asking rows asks
-        asks_past told kin speaker not_names greeting name_asked further
+        asks_past corrects linking naming reported told kin speaker not_names greeting name_asked further
         fillers titles
     """,
     "rules.groups": "*",
@@ -82,9 +82,6 @@ _SECTIONS: Mapping[str, str] = {
     "privacy": "joins cues before asks announces filler",
     "entity_names": "animal_called animal_is animal_own event",
     "retraction": "cue around please ask joke untrue that forget",
-    "corrections": """
-        lead particle tail value no_subject copula after said bare renamed naming
-    """,
     "quotations": "forwarded first_header header subject wrote passes_on works_on speech labels",
 }
 """The keys that a section may have; `*` matches any key."""

@@ -116,6 +116,7 @@ _HOLES = {
 _HOLE = re.compile(r"\{(\w+?)(\d?)\}")
 _GROUPED = re.compile(r"<(\w+)>")
 _CAPITAL = r"(?-i:(?=[^\W\d_a-zß-öø-ÿ]))"
+_NAMED = rf"(?P<name>{_CAPITAL}[\w'’-]+(?: {_CAPITAL}[\w'’-]+)?)"
 
 
 class Grammar:
@@ -175,10 +176,22 @@ class Grammar:
             for name, _, patterns in (entry.partition(" "),)
             for pattern in map(self._compiled, patterns.strip().split(" | "))
         )
+        self.corrects = [
+            self._compiled(form) for form in languages.entries(section["corrects"])
+        ]
+        self.linking = LazyPattern(section["linking"], re.IGNORECASE)
+        self.reported = LazyPattern(languages.pattern(section["reported"]), re.IGNORECASE)
+        self.naming = _phrases(section["naming"], r"\b(?:{}) " + _NAMED)
         self.told = tuple(
             (LazyPattern(self._grouped(before), re.IGNORECASE), after)
             for before, after in languages.replacements(section.get("told", ""))
         )
+
+    def in_usual_form(self, words: str) -> str:
+        """Return words with contractions in full: `it's` as `it is`."""
+        for pattern, after in self.written:
+            words = pattern.sub(after, words)
+        return words
 
     def _forms(self, pattern: str) -> Iterator[str]:
         """Yield a pattern, and an equation (`<is>`) also from its other side."""
@@ -413,7 +426,7 @@ class _Part:
         self.rules = rules
         self.has_capitals = has_capitals
         words = _with_date_marks(part).strip(" .!,;:。")
-        words = rules.lead.sub("", self._in_usual_form(words))
+        words = rules.lead.sub("", rules.in_usual_form(words))
         told = words
         for pattern, after in rules.ended if ends else ():
             words = pattern.sub(after, words)
@@ -425,14 +438,9 @@ class _Part:
             words = phrase.sub(" ", words)
         self.marked = " ".join(words.split())
         bare = _MARK.sub(" ", self.marked)
-        self.bare = self._in_usual_form(" ".join(bare.split()).strip(" ,"))
+        self.bare = rules.in_usual_form(" ".join(bare.split()).strip(" ,"))
         self.dated = part if DATE in self.marked else ""
         self.is_from = _FROM_DATE.search(self.marked) is not None
-
-    def _in_usual_form(self, words: str) -> str:
-        for pattern, after in self.rules.written:
-            words = pattern.sub(after, words)
-        return words
 
     def states(self, *, introduces: bool) -> list[State]:
         """Return its states, of the first row that fits; the subject may be elided."""
@@ -756,8 +764,7 @@ def in_third_person(clause: str, state: State, subject: str, possessive: str) ->
     else:
         if state.elided:
             text = f"{rules.speaker} {text[:1].lower()}{text[1:]}"
-        for pattern, after in rules.written:
-            text = pattern.sub(after, text)
+        text = rules.in_usual_form(text)
     for pattern, after in rules.told:
         text = pattern.sub(after, text)
     if not text.startswith("{s}") and subject[:1].isupper() and " " in subject:
