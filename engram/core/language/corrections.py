@@ -116,8 +116,7 @@ def _of_sentence(text: str, start: int, end: int) -> Correction | None:
 
 def _are_values(*values: str) -> bool:
     return values[0] != values[1] and all(
-        len(value.split()) <= _MOST_WORDS
-        and not _BREAK.search(value)
+        len(value.split()) <= _MOST_WORDS and not _BREAK.search(value)
         for value in values
     )
 

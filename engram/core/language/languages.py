@@ -25,7 +25,7 @@ _SECTIONS: Mapping[str, str] = {
     "": "name rank letters unspaced",
     "words": """
         stop ambiguous first_person possessive relating never_names relatives
-        contractions irregular other_forms
+        contractions irregular other_forms prefixes endings
     """,
     "dates": """
         flags weekdays weekday_endings months seasons numbers ordinal_words days holidays
@@ -73,8 +73,9 @@ _SECTIONS: Mapping[str, str] = {
     "sentences.third_person": "*",
     "sentences.third_person_verbs": "*",
     "promises": """
-        kept dropped called_off moved done lead refused against join event before cut adverbs
-        own others forms past endings prefixes alike verb_last agenda ahead duty due
+        past participle subjects aux be speaker completes settles cancels moves written dropped done
+        lead refused against join event obliges attends occurs cut adverbs own others alike
+        verb_last agenda ahead duty due
     """,
     "questions": "several past begins courtesies",
     "role_play": "role opens closes",

@@ -1,6 +1,6 @@
 """Reports of done or cancelled things, and the words of a promise (E16).
 
-Section `[promises]` of the language files has the patterns: of a report in English and
+Section `[promises]` of the language files has the words: of a report in English and
 German, of a duty and of a question for what is to be done in every language. A single
 keyword is not enough: a report needs a completed verb and its object, and `fits`
 compares both with the promise, word stem by word stem.
@@ -9,9 +9,9 @@ compares both with the promise, word stem by word stem.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.language import languages
@@ -19,10 +19,10 @@ from engram.core.language.dates import spans
 from engram.core.language.echo import own_words
 from engram.core.language.languages import LazyPattern
 from engram.core.language.sentences import is_doubtful, is_game, plain, sentences
-from engram.core.language.words import IRREGULAR, content, fold, words
+from engram.core.language.words import VERB_FORMS, content, fold, language, root, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 Outcome = Literal["kept", "dropped", "moved"]
 
@@ -48,7 +48,7 @@ class PromiseReport:
     `verb` is the stem of the completed action, '' if the clause only states that it is
     done. `things` are the stems of its other words; `heads` those of its direct object,
     empty for a pronoun. `is_own` is true if the object is the speaker's, `is_event` if
-    an event was called off or moved.
+    an event was called off or moved, `is_whole` if the words name the whole object.
     """
 
     language: str
@@ -58,6 +58,7 @@ class PromiseReport:
     heads: frozenset[str]
     is_own: bool = False
     is_event: bool = False
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,80 +76,58 @@ class PromiseWords:
 
 
 class _Rules:
-    """The patterns and word lists of section `[promises]` of one language."""
+    """The word lists and patterns of section `[promises]` of one language."""
 
     def __init__(self, code: str) -> None:
         self.code = code
         self._section = languages.section(_KEY)[code]
-        self.forms = dict(IRREGULAR) if code == "en" else {}
-        for row in languages.entries(self._section.get("forms", "")):
-            base, *forms = fold(row).split()
-            self.forms |= dict.fromkeys(forms, base)
         weekdays = languages.texts("dates", "weekdays").get(code, "").replace("/", " ")
-        self.adverbs = self._words("adverbs") | frozenset(words(weekdays))
-        self.cut, self.own = self._words("cut"), self._words("own")
-        self.endings = sorted(self._words("endings"), key=len, reverse=True)
+        self.adverbs = self.listed("adverbs") | frozenset(words(weekdays))
+        self.cut, self.own = self.listed("cut"), self.listed("own")
+        self.subjects, self.be = self.listed("subjects"), self.listed("be")
+        self.auxiliaries = self.listed("aux") | self.be
+        self.speaker = self.listed("speaker")
         self.verb_last = "verb_last" in self._section
         self.alike: dict[str, frozenset[str]] = {}
-        self._patterns: dict[str, tuple[LazyPattern, ...]] = {}
         for group in languages.entries(self._section.get("alike", "")):
-            stems = frozenset(self.stem(word) for word in fold(group).split())
+            stems = frozenset(root(word, code) for word in fold(group).split())
             for stem in stems:
                 self.alike[stem] = self.alike.get(stem, frozenset()) | stems
+        self.is_one_of = cache(self._is_one_of)
+        self.one = cache(self._one)
+        self.written = [
+            (re.compile(before), after)
+            for before, after in languages.replacements(
+                self._section.get("written", "")
+            )
+        ]
 
-    def _words(self, key: str) -> frozenset[str]:
+    def listed(self, key: str) -> frozenset[str]:
+        """Return the words of a key."""
         return frozenset(fold(self._section.get(key, "")).split())
 
-    def all(self, key: str, *, rows: bool = True) -> tuple[LazyPattern, ...]:
-        """Return the patterns of a key, one a line or one in all."""
-        if key not in self._patterns:
-            text = self._section.get(key, "(?!)")
-            listed = languages.entries(text) if rows else [languages.pattern(text)]
-            adverbs = f"(?:(?:{'|'.join(sorted(self.adverbs)) or '(?!)'}) )*"
-            past = "|".join([self._section.get("past", r"\w+"), *sorted(self.forms)])
-            self._patterns[key] = tuple(
-                LazyPattern(row.replace("<ADV>", adverbs).replace("<PAST>", past))
-                for row in listed
-            )
-        return self._patterns[key]
+    def _is_one_of(self, verb: str, key: str) -> bool:
+        return verb in {root(word, self.code) for word in self.listed(key)}
 
-    def one(self, key: str) -> LazyPattern:
+    def _one(self, key: str) -> LazyPattern:
         """Return the pattern of a key, one that matches nothing if it has none."""
-        return self.all(key, rows=False)[0]
+        pattern = languages.pattern(self._section.get(key, "(?!)"))
+        forms = "|".join(sorted(VERB_FORMS.get(self.code, ())))
+        return LazyPattern(pattern.replace("<PAST>", forms))
 
     def due(self) -> Iterator[tuple[re.Pattern[str], frozenset[str]]]:
         """Yield the forms of a thing that is due, with the verbs that settle it."""
         for pattern, verbs in languages.replacements(self._section.get("due", "")):
-            yield (
-                re.compile(pattern),
-                frozenset(self.stem(verb) for verb in verbs.split()),
-            )
+            settling = frozenset(root(verb, self.code) for verb in verbs.split())
+            yield re.compile(pattern), settling
 
     def stems(self, text: str) -> list[str]:
         """Return the stems of the meaningful words."""
         return [
-            self.stem(word)
+            root(word, self.code)
             for word in dict.fromkeys(content(words(text), self.code))
             if word not in self.adverbs and not word.isdigit()
         ]
-
-    def stem(self, word: str) -> str:
-        """Return the common stem of the forms of a word.
-
-        `called` and `calls` give `cal`, as `call` does; `angerufen` and `anzurufen`
-        anruf.
-        """
-        base = self.forms.get(word, word)
-        if found := self.one("prefixes").match(base) if base == word else None:
-            before, rest = found[1] or "", word[found.end() :]
-            inner = word[len(before) :]
-            base = before + self.forms.get(inner, self.forms.get(rest, rest))
-        for ending in self.endings:
-            if base.endswith(ending) and len(base) - len(ending) >= _LEAST_STEM:
-                base = base[: -len(ending)]
-                break
-        is_double = len(base) > _LEAST_STEM and base[-1] == base[-2]
-        return base[:-1] if is_double else base
 
     def common(self, some: Iterable[str], others: frozenset[str]) -> frozenset[str]:
         """Return the words of `some` that `others` has, in German without prefix."""
@@ -186,7 +165,7 @@ def reports(text: str) -> list[PromiseReport]:
     return [
         report
         for sentence in _sentences(text)
-        for rules in _languages(sentence, "kept")
+        for rules in _languages(sentence, "past")
         for report in _of_sentence(sentence, rules)
     ]
 
@@ -206,8 +185,7 @@ def says_duty(text: str) -> bool:
     `says_duty("I have to renew my passport by Friday")`. A cancelled duty is none.
     """
     return any(
-        rules.one("duty").search(sentence)
-        and not any(pattern.search(sentence) for pattern in rules.all("dropped"))
+        rules.one("duty").search(sentence) and not rules.one("dropped").search(sentence)
         for sentence in _sentences(text)
         for rules in _languages(sentence, "duty")
     )
@@ -238,33 +216,75 @@ def _of_sentence(sentence: str, rules: _Rules) -> Iterator[PromiseReport]:
     whole = sentence.rstrip(_ENDS)
     if rules.one("against").search(whole):
         return
+    for pattern, after in rules.written:
+        whole = pattern.sub(after, whole)
     parts = [part for part in rules.one("join").split(whole) if part]
     for part in dict.fromkeys([*parts, whole]):
         yield from _of_part(part.strip(), rules)
 
 
 def _of_part(part: str, rules: _Rules) -> Iterator[PromiseReport]:
-    part = rules.one("before").sub("", part).strip()
-    if any(pattern.search(part) for pattern in rules.all("dropped")):
+    if rules.one("dropped").search(part):
         things = frozenset(rules.stems(part))
         yield PromiseReport(rules.code, "dropped", "", things, things)
         return
-    outcome: Outcome
-    for key, outcome in (("called_off", "dropped"), ("moved", "moved")):
-        for pattern in rules.all(key):
-            if match := pattern.search(part):
-                object_ = next(filter(None, match.groups()))
-                yield _report("", object_, outcome, rules, is_event=True)
-                return
-    part = part.replace(_DATE, " ").strip()
-    part = " ".join(rules.one("before").sub("", part).split())
-    if rules.one("refused").search(part):
+    found = _deed(part.replace(_DATE, " "), rules)
+    if found is None:
         return
-    for pattern in rules.all("kept"):
-        if match := pattern.fullmatch(part):
-            groups = match.groupdict()
-            object_ = f"{groups.get('o') or ''} {groups.get('r') or ''}"
-            yield _report(groups.get("v") or "", object_, "kept", rules)
+    verb, object_, is_whole = found
+    outcomes: dict[str, Outcome] = {"cancels": "dropped", "moves": "moved"}
+    for key, outcome in outcomes.items():
+        if rules.is_one_of(verb, key):
+            yield _report("", object_, outcome, rules, is_event=True)
+    if not rules.one("refused").search(part):
+        is_named = not rules.is_one_of(verb, "settles")
+        if is_named or rules.stems(object_):
+            report = _report(verb if is_named else "", object_, "kept", rules)
+            yield replace(report, is_whole=is_whole)
+
+
+def _deed(part: str, rules: _Rules) -> tuple[str, str, bool] | None:
+    """Return the stem of what is said to be done and the words of its object, or None.
+
+    The last value is true if the words name the whole object.
+
+    A deed is a past form or a participle. Words before it are its subject, which may be
+    left out, or its object: with an auxiliary ("the bank is called", "I got it fixed"),
+    or if the part ends with it ("passport renewed").
+    """
+    spoken = [word for word in part.split() if word not in rules.adverbs]
+    has_auxiliary = not rules.auxiliaries.isdisjoint(spoken)
+    places = _past_forms(spoken, rules, has_auxiliary=has_auxiliary)
+    if not places:
+        return None
+    place = places[-1 if rules.verb_last else 0]
+    before, after = spoken[:place], spoken[place + 1 :]
+    named = [word for word in before if word not in rules.subjects | rules.auxiliaries]
+    is_last = rules.cut.issuperset(after)
+    if named and not (is_last or not rules.auxiliaries.isdisjoint(before)):
+        return None
+    verb = root(spoken[place], rules.code)
+    is_of_speaker = spoken[0] in rules.speaker and not rules.be.isdisjoint(before)
+    if is_of_speaker and not rules.is_one_of(verb, "completes"):
+        return None  # "I'm interested in …"
+    rest = [word for word in after if word not in rules.cut | rules.own]
+    if rest and rules.is_one_of(verb, "completes"):  # "finished fixing her bike"
+        inner = after.index(rest[0])
+        if rest[0].endswith("ing") or after[inner - 1 : inner] == ["to"]:
+            verb, after = root(rest[0], rules.code), after[inner + 1 :]
+    return verb, " ".join(named + after), bool(named)
+
+
+def _past_forms(
+    spoken: Sequence[str], rules: _Rules, *, has_auxiliary: bool
+) -> list[int]:
+    """Return the places of past forms, without the auxiliaries if there is another."""
+    past = rules.one("past")
+    found = [n for n, word in enumerate(spoken) if past.fullmatch(word)]
+    if has_auxiliary and spoken and rules.one("participle").fullmatch(spoken[-1]):
+        found.append(len(spoken) - 1)
+    main = [n for n in found if spoken[n] not in rules.auxiliaries]
+    return main or found
 
 
 def _report(
@@ -273,7 +293,7 @@ def _report(
     return PromiseReport(
         rules.code,
         outcome,
-        rules.stem(verb) if verb else "",
+        verb,
         frozenset(rules.stems(object_)),
         frozenset(_direct_object(object_, rules)),
         is_own=not rules.own.isdisjoint(object_.split()),
@@ -364,6 +384,17 @@ def task(text: str, code: str) -> PromiseWords:
 def is_event(text: str) -> bool:
     """Return whether a plan is an event, such as a meeting, and not a duty."""
     folded = fold(text)
+    code = language(words(folded)) or "en"
+    for rules in (one for one in _languages(folded, "obliges") if one.code == code):
+        has_lead = rules.one("lead").search(folded) is not None
+        verbs = (
+            task(text, code).verbs
+            if has_lead
+            else map(partial(root, code=code), words(folded))
+        )
+        key = "attends" if has_lead else "occurs"
+        is_duty = not has_lead and rules.one("obliges").search(folded)
+        return not is_duty and any(rules.is_one_of(verb, key) for verb in verbs)
     return any(
         rules.one("event").search(folded) for rules in _languages(folded, "event")
     )
@@ -393,7 +424,7 @@ def fits(
         return 0
     met = rules.common(things, _alike(report.things, rules))
     added = report.things - rules.common(report.things, _alike(promise.words, rules))
-    is_part = promise.is_joined or not verbs or not report.verb
+    is_part = promise.is_joined or not verbs or not report.verb or report.is_whole
     if things - met and (added or (is_part and report.outcome == "kept")):
         return 0
     return len(met) + len(verbs)
@@ -428,7 +459,7 @@ def _matching_verbs(
 
 def names_task(text: str, promise: str) -> bool:
     """Return whether `text` names both the verb and the things of a promise."""
-    for rules in _languages(promise, "kept"):
+    for rules in _languages(promise, "past"):
         wanted = task(promise, rules.code).words
         stems = frozenset(rules.stems(fold(text)))
         if wanted and not wanted - rules.common(wanted, stems):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.quotations import is_title, parts
+from engram.core.language.words import VERB_FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -355,8 +356,8 @@ _SAID_OTHERWISE = {
     "cannot": "cannot", "didn't": "did not",
 }  # fmt: skip
 _VERBS_IN_ED = frozenset({"need", "feed", "bleed", "succeed", "speed", "breed"})
-_PAST_FORMS = frozenset(
-    {
+_PAST_FORMS = VERB_FORMS["en"].union(
+    [
         "can",
         "could",
         "will",
@@ -371,12 +372,7 @@ _PAST_FORMS = frozenset(
         "got",
         "quit",
         "split",
-    }
-).union(
-    *(
-        line.split()[1:]
-        for line in languages.entries(languages.section("words")["en"]["irregular"])
-    )
+    ]
 )
 """The auxiliaries and the irregular past forms, which have no ending."""
 

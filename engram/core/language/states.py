@@ -34,7 +34,7 @@ from engram.core.language.sentences import (
     third_person_clause,
 )
 from engram.core.language.topics import is_denied
-from engram.core.language.words import stop_words_by_language
+from engram.core.language.words import VERB_FORMS, stop_words_by_language
 from engram.core.language.words import words as words_of
 from engram.core.text import normalise
 
@@ -126,9 +126,7 @@ class Grammar:
         section = languages.section(KEY)[code]
         self.code = code
         self._groups = dict(languages.section(f"{KEY}.groups")[code])
-        pasts = languages.section("words")[code].get("irregular", "")
-        forms = {form for line in languages.entries(pasts) for form in line.split()[1:]}
-        self._groups["PAST"] = "|".join(sorted(forms)) or "(?!)"
+        self._groups["PAST"] = "|".join(sorted(VERB_FORMS[code])) or "(?!)"
         self._verb = section["verb"]
         self.written = [
             (LazyPattern(before, re.IGNORECASE), after)
@@ -180,7 +178,9 @@ class Grammar:
             self._compiled(form) for form in languages.entries(section["corrects"])
         ]
         self.linking = LazyPattern(section["linking"], re.IGNORECASE)
-        self.reported = LazyPattern(languages.pattern(section["reported"]), re.IGNORECASE)
+        self.reported = LazyPattern(
+            languages.pattern(section["reported"]), re.IGNORECASE
+        )
         self.naming = _phrases(section["naming"], r"\b(?:{}) " + _NAMED)
         self.told = tuple(
             (LazyPattern(self._grouped(before), re.IGNORECASE), after)

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.language import languages
-from engram.core.language.words import IRREGULAR, STOP, fold, language
+from engram.core.language.words import STOP, fold, language, root
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -45,25 +45,6 @@ _FUNCTION = re.compile(
 _NEGATION_SIGN = re.compile(languages.any_pattern("similarity", "negation_signs"))
 _ELIDED = re.compile(r"\b([ldjnmtsc]|qu)'(?=\w)", re.IGNORECASE)
 _POSSESSED = re.compile(r"'s?$")
-_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed)$|(?<=\w{3})en$")
-_ROOT, _LEAST_ROOT = 6, 4
-
-
-@lru_cache(32768)
-def _root(word: str) -> str:
-    """Return the common part of the inflected forms of a word, at most 6 letters.
-
-    It is derived from the endings of European languages.
-    """
-    word = IRREGULAR.get(word, word)
-    if len(word) >= _LEAST_ROOT and word.endswith("s") and not word.endswith("ss"):
-        word = word[:-1]
-    word = _ENDING.sub("", word)
-    if len(word) >= _LEAST_ROOT and word.endswith("e"):
-        word = word[:-1]
-    if len(word) >= _LEAST_ROOT and word[-1] == word[-2]:
-        word = word[:-1]
-    return word[:_ROOT]
 
 
 def _tokens(section: str) -> dict[str, str]:
@@ -123,7 +104,7 @@ def _read(text: str) -> Iterator[_TopicWord]:
 def _word(written: str) -> _TopicWord:
     folded = fold(written)
     word = _POSSESSED.sub("", folded) or folded
-    token = _FRAME.get(word) or (word if word[-1].isdigit() else _root(word))
+    token = _FRAME.get(word) or (word if word[-1].isdigit() else root(word))
     return _TopicWord(word, token)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -109,28 +110,81 @@ _RAW_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _BEFORE = 8
 _STARTS = re.compile(r"(?:^|[.!?…:;\n])[\s\"'“”„«»(\[¿¡-]*$")
 _FORMS = {
-    key: [
-        line.split()
-        for listed in languages.texts("words", key).values()
-        for line in languages.entries(listed)
-    ]
-    for key in ("irregular", "other_forms")
+    code: {
+        key: [line.split() for line in languages.entries(section[key])]
+        for key in ("irregular", "other_forms")
+        if key in section
+    }
+    for code, section in languages.section("words").items()
 }
-PAST_FORMS = frozenset(forms[1] for forms in _FORMS["irregular"])
-"""The past forms of irregular English verbs."""
-IRREGULAR: Mapping[str, str] = MappingProxyType(
-    {
+_BASES = {
+    code: {
         form + ending: forms[0]
         for key, endings in (("other_forms", ("s", "")), ("irregular", ("",)))
-        for forms in _FORMS[key]
+        for forms in listed.get(key, ())
         for form in forms[1:]
         for ending in endings
     }
-)
+    for code, listed in _FORMS.items()
+}
+IRREGULAR: Mapping[str, str] = MappingProxyType(_BASES["en"])
 """Frequent irregular English forms and their base forms, which stemmers do not join.
 
 Other words for a noun also have a form with `s`: "mums" is "mothers", or "mum's".
 """
+PAST_FORMS = frozenset(forms[1] for forms in _FORMS["en"]["irregular"])
+"""The past forms of irregular English verbs."""
+VERB_FORMS = {
+    code: frozenset(form for forms in listed.get("irregular", ()) for form in forms[1:])
+    for code, listed in _FORMS.items()
+}
+"""All forms of irregular verbs by language, without the base forms."""
+
+_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed)$|(?<=\w{3})en$")
+_ENDINGS = {
+    code: sorted(listed.split(), key=len, reverse=True)
+    for code, listed in languages.texts("words", "endings").items()
+}
+_PREFIXES = {
+    code: re.compile(pattern)
+    for code, pattern in languages.texts("words", "prefixes").items()
+}
+_ROOT, _LEAST_ROOT, _LEAST_STEM = 6, 4, 3
+
+
+@lru_cache(1 << 15)
+def root(word: str, code: str = "en") -> str:
+    """Return the common part of the inflected forms of a folded word.
+
+    It is short and meant for comparisons: `calls` and `called` give `cal`, as `call`
+    does; in German `angerufen` and `anzurufen` give `anruf`.
+    """
+    bases = _BASES.get(code, IRREGULAR)
+    base = bases.get(word, word)
+    if code not in _ENDINGS:
+        return _root(base)
+    if found := _PREFIXES[code].match(base) if base == word else None:
+        before, rest = found[1] or "", word[found.end() :]
+        inner = word[len(before) :]
+        base = before + bases.get(inner, bases.get(rest, rest))
+    for ending in _ENDINGS[code]:
+        if base.endswith(ending) and len(base) - len(ending) >= _LEAST_STEM:
+            base = base[: -len(ending)]
+            break
+    is_double = len(base) > _LEAST_STEM and base[-1] == base[-2]
+    return base[:-1] if is_double else base
+
+
+def _root(word: str) -> str:
+    """Return the root of a base form by the endings of European languages."""
+    if len(word) >= _LEAST_ROOT and word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    word = _ENDING.sub("", word)
+    if len(word) >= _LEAST_ROOT and word.endswith("e"):
+        word = word[:-1]
+    if len(word) >= _LEAST_ROOT and word[-1] == word[-2]:
+        word = word[:-1]
+    return re.sub("y$", "i", word)[:_ROOT]
 
 
 def words(text: str, *, singles: bool = False) -> list[str]:
