@@ -72,8 +72,8 @@ Destination = Literal["active", "review", "superseded", ""]
 class Known:
     """A known fact beside a new statement.
 
-    By words: `similarity`, nominal, 0–1; `equal` for the same words; `conflict`, why
-    both cannot be true; `distinct`, why they are two facts at any similarity; `states`.
+    By words: `similarity`, nominal, 0–1; `equal` for the same words; `distinct`, why
+    they are two facts at any similarity; `states`.
     By others: `relation`, what a model or the user says of it. By evidence: `newer` if
     it has later evidence; `barred`, why the source may not replace it; `guarded`, why
     only a person may end it; `protected`; `exceeded` if it says less. `cap` is the
@@ -85,7 +85,6 @@ class Known:
     fact: Fact
     similarity: float = 0.0
     equal: bool = False
-    conflict: str = ""
     distinct: str = ""
     states: tuple[State, ...] = ()
     relation: Relation = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.core.language.date_display import named_dates
+from engram.core.language.dates import named_dates
 from engram.core.language.words import content, words
 from engram.core.planted import recallable_text
 from engram.core.records import FiledTurn, Reading

@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
-from engram.core.language.date_display import in_figures
-from engram.core.language.dates import YEAR, resolve, spans
+from engram.core.language.dates import YEAR, in_figures, resolve, spans
 from engram.core.language.sentences import sentences
 from engram.core.records import Interval
 from engram.llm.replies import span

@@ -115,7 +115,6 @@ class Comparison:
                 Known(
                     known,
                     score,
-                    conflict=words.conflict,
                     distinct=distinct,
                     visible=hidden_reason(known, when) is None,
                 )
@@ -180,9 +179,9 @@ class Comparison:
         """Return how new a statement is among the facts near it (`D3`)."""
         policy = self.settings.policy
         near = [one for one in known if one.visible][: policy.dedup.neighbours]
-        # A contradiction is not a repetition.
+        # Another value is not a repetition.
         return surprise(
-            [one.similarity for one in near if not one.conflict],
+            [one.similarity for one in near if not one.distinct],
             policy.dedup,
             policy.similarity,
             novelty=self.is_calibrated,

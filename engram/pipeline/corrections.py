@@ -22,8 +22,7 @@ from engram.core.language.corrections import (
     is_about,
     names_subject,
 )
-from engram.core.language.date_display import named_dates
-from engram.core.language.dates import spans, without_written_dates
+from engram.core.language.dates import named_dates, spans, without_written_dates
 from engram.core.language.sentences import sentences
 from engram.core.language.words import language, of_oneself, words
 from engram.core.reading import with_named_dates

@@ -12,7 +12,7 @@ from engram.core.entities import (
     name_key,
     relation_label,
 )
-from engram.core.language.date_display import in_figures
+from engram.core.language.dates import in_figures
 from engram.core.records import Edge
 from engram.core.relations import ended_relations, update_relations
 from engram.core.trust import EXTERNAL

@@ -65,7 +65,7 @@ def test_similarity_is_symmetric_and_a_share(one, other):
 def test_a_statement_is_the_same_as_itself(text):
     """In any case and with any sentence punctuation."""
     found = compared(taken(text), taken(text))
-    assert (found.similarity, found.conflict) == (1.0, "")
+    assert (found.similarity, found.distinct) == (1.0, "")
 
 
 @RUNS

@@ -13,10 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import write_dates
-from engram.core.language.date_display import in_figures, named_dates
 from engram.core.language.date_values import easter, nth_weekday
 from engram.core.language.date_words import TOKEN, tokens
-from engram.core.language.dates import has_time_expression, in_words, resolve, spans
+from engram.core.language.dates import (
+    has_time_expression,
+    in_figures,
+    in_words,
+    named_dates,
+    resolve,
+    spans,
+)
 from engram.core.reading import with_named_dates
 from engram.core.records import Interval
 from tests.size import examples

@@ -90,7 +90,7 @@ def test_two_names_of_the_user_contradict():
         parsed("Jonas lives in Munich.", *owner),
         parsed("The user lives in Augsburg.", *owner),
     )
-    assert found.conflict == "another home"
+    assert found.distinct == "another home"
 
 
 def test_the_name_of_somebody_else_stays_apart():
@@ -99,7 +99,6 @@ def test_the_name_of_somebody_else_stays_apart():
         parsed("The user lives in Munich.", "Jonas"),
     )
     assert found.similarity < 0.85
-    assert not found.conflict
 
 
 # -- in a vault ------------------------------------------------------------------------

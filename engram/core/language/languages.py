@@ -61,8 +61,8 @@ _SECTIONS: Mapping[str, str] = {
     """,
     "topics.frames": "*",
     "similarity": """
-        emphasis own_articles negations negation_phrases negation_signs
-        negating negating_signs liking numerals function_signs
+        emphasis own_articles negations negation_phrases negation_signs numerals
+        function_signs
     """,
     "sentences": """
         abbreviations numbered_abbreviations numbered_ends short_months clause_subject conjunction
@@ -73,7 +73,7 @@ _SECTIONS: Mapping[str, str] = {
     "sentences.third_person": "*",
     "sentences.third_person_verbs": "*",
     "promises": """
-        past participle subjects aux be speaker completes settles cancels moves written dropped done
+        past participle subjects aux be speaker completes settles elides cancels moves written dropped done
         lead refused against join event obliges attends occurs cut adverbs own others alike
         verb_last agenda ahead duty due
     """,

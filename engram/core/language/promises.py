@@ -9,7 +9,7 @@ compares both with the promise, word stem by word stem.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import TYPE_CHECKING, Literal
@@ -107,7 +107,8 @@ class _Rules:
         return frozenset(fold(self._section.get(key, "")).split())
 
     def _is_one_of(self, verb: str, key: str) -> bool:
-        return verb in {root(word, self.code) for word in self.listed(key)}
+        listed = self.listed(key)
+        return "*" in listed or verb in {root(word, self.code) for word in listed}
 
     def _one(self, key: str) -> LazyPattern:
         """Return the pattern of a key, one that matches nothing if it has none."""
@@ -232,15 +233,15 @@ def _of_part(part: str, rules: _Rules) -> Iterator[PromiseReport]:
     if found is None:
         return
     verb, object_, is_whole = found
-    outcomes: dict[str, Outcome] = {"cancels": "dropped", "moves": "moved"}
-    for key, outcome in outcomes.items():
-        if rules.is_one_of(verb, key):
-            yield _report("", object_, outcome, rules, is_event=True)
+    if rules.is_one_of(verb, "cancels"):
+        yield _report("", object_, "dropped", rules, is_event=True)
+    if rules.is_one_of(verb, "moves"):
+        yield _report("", object_, "moved", rules, is_event=True)
     if not rules.one("refused").search(part):
         is_named = not rules.is_one_of(verb, "settles")
         if is_named or rules.stems(object_):
-            report = _report(verb if is_named else "", object_, "kept", rules)
-            yield replace(report, is_whole=is_whole)
+            verb = verb if is_named else ""
+            yield _report(verb, object_, "kept", rules, is_whole=is_whole)
 
 
 def _deed(part: str, rules: _Rules) -> tuple[str, str, bool] | None:
@@ -260,10 +261,10 @@ def _deed(part: str, rules: _Rules) -> tuple[str, str, bool] | None:
     place = places[-1 if rules.verb_last else 0]
     before, after = spoken[:place], spoken[place + 1 :]
     named = [word for word in before if word not in rules.subjects | rules.auxiliaries]
-    is_last = rules.cut.issuperset(after)
-    if named and not (is_last or not rules.auxiliaries.isdisjoint(before)):
-        return None
     verb = root(spoken[place], rules.code)
+    is_elided = rules.cut.issuperset(after) and rules.is_one_of(verb, "elides")
+    if named and not is_elided and rules.auxiliaries.isdisjoint(before):
+        return None
     is_of_speaker = spoken[0] in rules.speaker and not rules.be.isdisjoint(before)
     if is_of_speaker and not rules.is_one_of(verb, "completes"):
         return None  # "I'm interested in …"
@@ -288,7 +289,7 @@ def _past_forms(
 
 
 def _report(
-    verb: str, object_: str, outcome: Outcome, rules: _Rules, *, is_event: bool = False
+    verb: str, object_: str, outcome: Outcome, rules: _Rules, **more: bool
 ) -> PromiseReport:
     return PromiseReport(
         rules.code,
@@ -297,7 +298,7 @@ def _report(
         frozenset(rules.stems(object_)),
         frozenset(_direct_object(object_, rules)),
         is_own=not rules.own.isdisjoint(object_.split()),
-        is_event=is_event,
+        **more,
     )
 
 

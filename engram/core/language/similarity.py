@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
 from engram.core.language import languages
-from engram.core.language.states import states
+from engram.core.language.states import KEY, grammar, states
 from engram.core.language.words import content, language, words
 from engram.core.text import normalise
 
@@ -37,15 +37,12 @@ INFLECTED = 0.80
 
 It is also the upper limit of the overlap.
 """
-OPPOSED = 0.78
-"""Fixed by definition: another value of one attribute, or a statement and its opposite.
-"""
+OTHER_VALUE = 0.78
+"""Fixed by definition: another value of one attribute."""
 DISTINCT = 0.69
-"""The upper limit of the overlap if a number, a name or the order differs."""
+"""The upper limit of the overlap of two facts: another number, name or order."""
 
 _SUBJECT_WEIGHT = 0.5
-_FRAME = 0.85
-"""The overlap from which a statement and a negated one have the same subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ class ParsedStatement:
     emphasis, `carrying` the meaningful words, in order, without negations, and `stems`
     their stems in `language`. The first `subject` of them name the subject. `owners`
     are the names in the possessive. `negated` is also true for hates, stopped and used
-    to.
+    to; `state` is the value that it gives of an attribute with one value.
     """
 
     text: str
@@ -86,10 +83,6 @@ _NEGATION_PHRASE = re.compile(
     rf"\b(?:{languages.any_pattern(_KEY, 'negation_phrases')})\b"
     rf"|{languages.any_pattern(_KEY, 'negation_signs')}"
 )
-_NEGATING = _NEGATIONS | languages.all_words(_KEY, "negating")
-_NEGATING_SIGNS = re.compile(languages.any_pattern(_KEY, "negating_signs"))
-_LIKES = "\N{BLACK HEART SUIT}"
-_LIKING = languages.all_words(_KEY, "liking")
 _NUMERALS = {
     word: figure
     for listed in languages.texts(_KEY, "numerals").values()
@@ -98,7 +91,6 @@ _NUMERALS = {
     )
 }
 _FIGURE = re.compile(r"[\d+#$€£¥%@=<>]")
-_NOT_CONTRACTED = re.compile(r"\b(?:(ca)n't|(wo)n't|(sha)n't|(\w+)n't|cannot)\b")
 _ELISION = re.compile(r"\b([ldjnmtsc]|qu)'(?=\w)")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _CAPITALISED = re.compile(r"\b(?=[^\W\d_])(?-i:[A-ZÀ-ÖØ-ÞΑ-ΫА-ЯЁЀ-Я])[\w'’]*")
@@ -120,20 +112,22 @@ def statement(
     lives in Munich` is parsed as `the user lives in Munich`.
     """
     users = _user_phrases(tuple(owner))
-    folded = _ELISION.sub(r"\1 ", _NOT_CONTRACTED.sub(_expanded, normalise(text)))
+    code = language(words(_CAPITALISED.sub(" ", text))) or "en"
+    folded = normalise(text)
+    if code in languages.section(KEY):
+        folded = grammar(code).in_usual_form(folded)
+    folded = _ELISION.sub(r"\1 ", folded)
     for name in users.unspaced:
         folded = folded.replace(name, _UNSPACED_USER)
     spaced = _SPACELESS.sub(r" \g<0> ", _HYPHEN.sub(" ", folded)).split()
     plain = _with_user(
         [_NUMERALS.get(word, word) for word in map(_without_possessive, spaced)], users
     )
-    code = language(words(_CAPITALISED.sub(" ", text))) or "en"
     dropped = _EMPHASIS | _ARTICLES.get(code, frozenset())
     negated = not _NEGATIONS.isdisjoint(plain) or bool(
         _NEGATION_PHRASE.search(" ".join(plain))
     )
-    carrying = _carrying(plain, code, negated=negated)
-    roots = zip(carrying, stem(carrying, code), strict=True)
+    carrying = _carrying(plain, code)
     names = frozenset(
         _without_possessive(normalise(word)) for word in _CAPITALISED.findall(text)
     ) & frozenset(carrying)
@@ -141,8 +135,8 @@ def statement(
         text=text,
         plain=plain,
         tokens=tuple(word for word in plain if word not in dropped),
-        carrying=tuple(_LIKES if word in _LIKING else word for word in carrying),
-        stems=tuple(_LIKES if word in _LIKING else root for word, root in roots),
+        carrying=tuple(carrying),
+        stems=tuple(stem(carrying, code)),
         language=code,
         subject=_subject_length(carrying, names),
         numbers=_numbers(plain),
@@ -214,62 +208,36 @@ def _single_state(text: str, owner: Sequence[str]) -> State | None:
     return None
 
 
-def _conflicting_attribute(first: State | None, second: State | None) -> str:
-    """Return the attribute for which two statements give different values, or ''.
-
-    A value that is more or less specific (Berlin, Berlin Kreuzberg) is no conflict, nor
-    is one in another language or beside another.
-    """
-    if first is None or second is None or first.addition or second.addition:
-        return ""
-    same = (first.language, first.subject, first.attribute) == (
-        second.language,
-        second.subject,
-        second.attribute,
-    )
-    left, right = set(first.value), set(second.value)
-    return "" if not same or left <= right or right <= left else first.attribute
-
-
 @dataclass(frozen=True, slots=True)
 class TextComparison:
     """The similarity of two statements, 0–1, the reason, and the guards of `A7`.
 
-    `conflict` is the reason, as far as words show, why both cannot be true: another
-    value of a single-valued attribute, or a statement and its negation. `distinct` is
-    the reason why they are two facts at any similarity of vectors: a conflict, other
-    numbers, a name that only one has, a negation, or the same words in other roles.
-    Both are '' if no guard applies.
+    `distinct` is the reason why they are two facts at any similarity of vectors: other
+    numbers, a name that only one has, another value of one attribute, a negation, or
+    the same words in other roles. It is '' if no guard applies.
     """
 
     similarity: float
     why: str
-    conflict: str = ""
     distinct: str = ""
 
 
 def compared(a: ParsedStatement, b: ParsedStatement) -> TextComparison:
     """Compare two statements; symmetric, and 1 for the same words (`A7`, `X13`).
 
-    Above .85 only articles, emphasis or the position of a phrase differ. .70–.85 needs
-    a judgement; another value of one attribute (`core.attributes`) and the opposite of
-    a statement have .78 by definition. Below that, the similarity is the weighted Dice
-    overlap `2·|a∩b| / (|a| + |b|)` of the stems; words of the subject count half. `Anna
-    lives in Berlin`, `Anna lives in Munich` → .78; `Anna likes tea`, `Anna likes
-    coffee` → .60.
+    Above .85 only articles, emphasis or the position of a phrase differ. Below that,
+    the similarity is the weighted Dice overlap `2·|a∩b| / (|a| + |b|)` of the stems;
+    words of the subject count half. `Anna likes tea`, `Anna likes coffee` → .60. Two
+    values of one attribute have .78 by definition.
     """
     if same := _same_words(a, b):
         return TextComparison(*same)
-    overlap, different = _overlap(a, b), _different_subject(a, b)
-    denied = _POLARITY if a.negated is not b.negated else ""
-    conflict = _conflict(a, b, overlap, is_denied=bool(denied) and not different)
-    why = conflict or different or denied
-    if conflict:
-        return TextComparison(OPPOSED, why, conflict, why)
-    if why:
-        return TextComparison(
-            min(overlap, INFLECTED if why == _POLARITY else DISTINCT), why, "", why
-        )
+    overlap = _overlap(a, b)
+    if other := _other_slot(a.state, b.state):
+        return TextComparison(OTHER_VALUE, other, other)
+    if distinct := _distinct(a, b):
+        limit = INFLECTED if distinct == _DENIED else DISTINCT
+        return TextComparison(min(overlap, limit), distinct, distinct)
     first, second = _comparable(a, b)
     if first and (first == second or _rotated(first, second)):
         return TextComparison(INFLECTED, "the same but for inflection or small words")
@@ -298,33 +266,39 @@ def _same_words(a: ParsedStatement, b: ParsedStatement) -> tuple[float, str] | N
     )
 
 
-def _conflict(
-    a: ParsedStatement, b: ParsedStatement, overlap: float, *, is_denied: bool
-) -> str:
-    if name := _conflicting_attribute(a.state, b.state):
-        return f"another {name}"
-    return "says the opposite" if is_denied and overlap >= _FRAME else ""
+_DENIED = "one is denied"
 
 
-def _different_subject(a: ParsedStatement, b: ParsedStatement) -> str:
-    """Return why two statements have different subjects, or ''."""
+def _distinct(a: ParsedStatement, b: ParsedStatement) -> str:
+    """Return why two statements are two facts, or ''."""
     if a.numbers != b.numbers:
         return "other numbers"
     if a.names.difference(b.carrying) or b.names.difference(a.carrying):
         return "other names"
-    if a.owners != b.owners or _other_subjects(a.state, b.state):
+    subjects = {one.state.subject for one in (a, b) if one.state}
+    if a.owners != b.owners or len(subjects) > 1:
         return "another owner"
+    if a.negated is not b.negated:
+        return _DENIED
     first, second = _comparable(a, b)
-    if (
-        first != second
-        and len(first) == len(second)
-        and Counter(first) == Counter(second)
-    ):
-        return "" if _rotated(first, second) else "another order"
-    return ""
+    is_reordered = first != second and Counter(first) == Counter(second)
+    return "another order" if is_reordered and not _rotated(first, second) else ""
 
 
-_POLARITY = "one is denied"
+def _other_slot(first: State | None, second: State | None) -> str:
+    """Return `another home` if two statements give two values of one slot, else ''.
+
+    A value that is more or less specific (Berlin, Berlin Kreuzberg) is no other one,
+    nor is one in another language or beside another.
+    """
+    if first is None or second is None:
+        return ""
+    left, right = set(first.value), set(second.value)
+    is_same = first.language != second.language or left <= right or right <= left
+    slots = {(one.subject, one.attribute) for one in (first, second)}
+    if is_same or len(slots) > 1:
+        return ""
+    return "" if first.addition or second.addition else f"another {first.attribute}"
 
 
 def _overlap(a: ParsedStatement, b: ParsedStatement) -> float:
@@ -350,10 +324,6 @@ def _comparable(
     return (a.stems, b.stems) if a.language == b.language else (a.carrying, b.carrying)
 
 
-def _other_subjects(first: State | None, second: State | None) -> bool:
-    return first is not None and second is not None and first.subject != second.subject
-
-
 def _rotated(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     """Return whether `second` is `first` with a phrase moved from end to start."""
     if len(first) != len(second) or len(first) < _LEAST_MOVED:
@@ -369,29 +339,18 @@ _ADDED = 2
 """
 
 
-def _expanded(match: re.Match[str]) -> str:
-    """Expand doesn't to does not, can't and cannot to can not, won't to will not."""
-    irregular = {"ca": "can", "wo": "will", "sha": "shall", None: "can"}
-    stem = next(filter(None, match.groups()), None)
-    return f"{irregular.get(stem, stem)} not"
-
-
 def _without_possessive(word: str) -> str:
     return word.removesuffix("'s").removesuffix("'")
 
 
-def _carrying(plain: Sequence[str], code: str, *, negated: bool) -> list[str]:
-    """Return the words that carry meaning, in order, without negations."""
+def _carrying(plain: Sequence[str], code: str) -> list[str]:
+    """Return the words that carry meaning, in order."""
     meaningful: list[str] = []
     for word in plain:
         if _SPACELESS.match(word):
-            runs = _FUNCTION_SIGNS.split(_NEGATING_SIGNS.sub("", word))
-            meaningful += [
-                pair for run in " ".join(runs).split() for pair in words(run)
-            ]
-        elif word in _LIKING:
-            meaningful.append(word)
-        elif word not in _EMPHASIS and not (negated and word in _NEGATING):
+            runs = " ".join(_FUNCTION_SIGNS.split(word)).split()
+            meaningful += [pair for run in runs for pair in words(run)]
+        elif word not in _EMPHASIS:
             meaningful += content(words(word), code)
     return meaningful
 

@@ -16,8 +16,7 @@ from engram.core.attributes import Attribute, attribute
 from engram.core.categories import category_of
 from engram.core.entities import ALIAS, OWNER, relation_label
 from engram.core.language import languages
-from engram.core.language.date_display import in_figures
-from engram.core.language.dates import day_in_words
+from engram.core.language.dates import day_in_words, in_figures
 from engram.core.language.entity_names import animals
 from engram.core.language.keep_requests import after_request
 from engram.core.language.sentences import MASK, is_doubtful, third_person

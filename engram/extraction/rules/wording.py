@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from engram.core.language.dates import in_words
+from engram.core.language.dates import FULL_YEAR, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from engram.core.language.dates import Span
     from engram.core.records import Interval
 
-_FULL = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _UNSPACED_END = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]$")
 
 
@@ -30,7 +29,7 @@ def with_dates(raw: str, start: int, dates: Sequence[Span]) -> str:
 
 def _dated(words: str, interval: Interval) -> str:
     """Return the words for a time, with its date in brackets unless they are one."""
-    return words if _FULL.search(words) else f"{words} ({in_words(interval)[1]})"
+    return words if FULL_YEAR.search(words) else f"{words} ({in_words(interval)[1]})"
 
 
 def lowered(words: str) -> str:

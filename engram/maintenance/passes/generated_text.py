@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle, trust
 from engram.core.entities import EntityNames
-from engram.core.language.date_display import named_dates
+from engram.core.language.dates import named_dates
 from engram.core.reading import with_named_dates
 from engram.core.records import BlockEdit, Line
 from engram.core.text import normalise
