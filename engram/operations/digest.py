@@ -123,13 +123,8 @@ class Digest:
         for row in found["todos"]:
             due = row.get("due")
             if due and datetime.fromisoformat(due) <= now + timedelta(days=DAYS):
-                yield {
-                    "id": row["id"],
-                    "text": row["text"],
-                    "category": "commitment",
-                    "when": due,
-                    "was": "",
-                }
+                kept = {"id": row["id"], "text": row["text"], "when": due}
+                yield {**kept, "category": "commitment", "was": ""}
 
     def _is_shown(self, *facts: Fact) -> bool:
         return all(self.index.visible(one) == one for one in facts)

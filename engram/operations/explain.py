@@ -27,7 +27,7 @@ from engram.vault.store import ACTIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from engram.core.records import Vitals
+    from engram.core.records import Usage, Vitals
     from engram.operations.listing import FactTable
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.usage import UsageTracker
@@ -288,15 +288,11 @@ class Explainer:
         All values are computed; none is in the note (rows B4, C24, C30, D2).
         """
         policy, now = self.settings.policy, self.clock()
-        usage = self.usage_tracker.usage_of(fact.id)
-        believed = trust.trust(said_by, policy.trust)
         feedback = self._feedback(now).get(fact.category, 0.0)
-        vitals = decay.vitals(fact, usage, now, believed, policy, feedback)
+        usage, vitals, stage, why = self._stage(fact, said_by, now, feedback)
+        believed = trust.trust(said_by, policy.trust)
         use = core_importance.importance_inputs(
             fact, usage, believed, decay.layer_of(fact), now
-        )
-        stage, why = lifecycle.stage(
-            fact, usage, vitals, policy, trust.restriction("core", said_by)
         )
         weights = asdict(vitals) | {
             "feedback": feedback,
@@ -320,24 +316,24 @@ class Explainer:
 
     def stages(self, facts: Sequence[Fact]) -> dict[str, str]:
         """Return the stages of memories by id, '' for those without one (`C24`)."""
-        policy, now = self.settings.policy, self.clock()
-        feedback = self._feedback(now)
-        sources = formatting.provenance(self.index, facts, policy.trust)
-        found = {}
-        for fact in facts:
-            said_by = sources[fact.id].said_by
-            usage = self.usage_tracker.usage_of(fact.id)
-            vitals = decay.vitals(
-                fact,
-                usage,
-                now,
-                trust.trust(said_by, policy.trust),
-                policy,
-                feedback.get(fact.category, 0.0),
-            )
-            barred = trust.restriction("core", said_by)
-            found[fact.id] = lifecycle.stage(fact, usage, vitals, policy, barred)[0]
-        return found
+        now, feedback = self.clock(), self._feedback(self.clock())
+        sources = formatting.provenance(self.index, facts, self.settings.policy.trust)
+        return {
+            fact.id: self._stage(
+                fact, sources[fact.id].said_by, now, feedback.get(fact.category, 0.0)
+            )[2]
+            for fact in facts
+        }
+
+    def _stage(
+        self, fact: Fact, said_by: str, now: datetime, feedback: float
+    ) -> tuple[Usage, Vitals, str, str]:
+        """Return the use, the vitals and the stage of a memory, and why it has it."""
+        policy, usage = self.settings.policy, self.usage_tracker.usage_of(fact.id)
+        believed = trust.trust(said_by, policy.trust)
+        vitals = decay.vitals(fact, usage, now, believed, policy, feedback)
+        barred = trust.restriction("core", said_by)
+        return usage, vitals, *lifecycle.stage(fact, usage, vitals, policy, barred)
 
     def _related(self, fact_id: str) -> list[dict[str, Any]]:
         """Return the edges of a memory with their present confidence (`C34`)."""

@@ -34,6 +34,7 @@ NOTICE = "notice"
 """The level of a finding that needs no correction."""
 SHOWN_PATHS = 3
 OPEN_MODE = "other users of this machine may read the vault; `chmod 700` closes it"
+OPEN_IT = "Give your user write access (`chmod -R u+rwX`), or mount it so that it can be written."
 NOTHING_TO_DO = "Nothing needs to be done: turns, undo history and index of each folder are separate."
 DEFAULT_FIX = (
     "Correct it in an editor, or move the file away; engram leaves it as it is."
@@ -127,21 +128,13 @@ class HealthOperations:
         for words, paths in wrong.items():
             number = f"{len(paths)} file{'s' * (len(paths) > 1)}"
             examples = ", ".join(map(printable, paths[:SHOWN_PATHS]))
-            yield {
-                "level": "warning",
-                "code": "database",
-                "where": where,
-                "what": f"{number} {words}: {examples}",
-                "fix": "`engram reindex` reads the vault again.",
-            }
+            what = f"{number} {words}: {examples}"
+            fix = "`engram reindex` reads the vault again."
+            yield _finding("warning", "database", what, where, fix)
         if not wrong:
             files = self.index.counts()["files"]
-            yield {
-                "level": NOTICE,
-                "code": "database",
-                "where": where,
-                "what": f"The index in PostgreSQL has the vault's {files} files.",
-            }
+            what = f"The index in PostgreSQL has the vault's {files} files."
+            yield _finding(NOTICE, "database", what, where)
 
     def _model_findings(self) -> Iterator[dict[str, Any]]:
         """Ask each configured model one short question; yield whether it answers."""
@@ -151,18 +144,14 @@ class HealthOperations:
         if self.embedding:
             probes["embeddings"] = self._probe_embeddings
         elif not has_sentence_weights():
-            yield {
-                "level": NOTICE,
-                "code": "embeddings",
-                "what": "Recall compares words only.",
-                "fix": "The first thing to add is `pip install 'engram[semantic]'`, with"
-                " which it also finds what has the same meaning in other words.",
-            }
+            fix = "The first thing to add is `pip install 'engram[semantic]'`, with which it also finds what has the same meaning in other words."
+            what = "Recall compares words only."
+            yield _finding(NOTICE, "embeddings", what, fix=fix)
         for code, probe in probes.items():
             try:
-                row = {"level": NOTICE, "code": code, "what": probe()}
+                row = _finding(NOTICE, code, probe())
             except (ModelError, ConfigError) as fault:
-                row = {"level": "error", "code": code, "what": str(fault)}
+                row = _finding("error", code, str(fault))
             yield row
 
     def _probe_embeddings(self) -> str:
@@ -274,63 +263,38 @@ def findings(
     added here. `faults` are the parts of the process that do not work now, by name.
     """
     known = list(problems)
-    unread = unreadable(settings.vault, known)
-    found: list[dict[str, Any]] = [
-        {
-            "level": "warning",
-            "code": problem.code,
-            "where": printable(problem.path),
-            "line": problem.line,
-            "what": problem.message,
-            "fix": FIXES.get(problem.code, DEFAULT_FIX),
-        }
-        for problem in (*known, *unread)
+    found = [
+        _finding(
+            "warning",
+            one.code,
+            one.message,
+            printable(one.path),
+            FIXES.get(one.code, DEFAULT_FIX),
+        )
+        | {"line": one.line}
+        for one in (*known, *unreadable(settings.vault, known))
     ]
-    found += [
-        {"level": "error", "code": code, "what": what} for code, what in faults.items()
-    ]
+    found += [_finding("error", code, what) for code, what in faults.items()]
+    where = str(settings.vault)
     if settings.place and (notice := settings.place.notice()):
-        found.append(
-            {
-                "level": NOTICE,
-                "code": "place",
-                "where": str(settings.vault),
-                "what": notice,
-                "fix": NOTHING_TO_DO,
-            }
-        )
+        found.append(_finding(NOTICE, "place", notice, where, NOTHING_TO_DO))
     if settings.vault.stat().st_mode & 0o077:
-        found.append(
-            {
-                "level": "warning",
-                "code": "mode",
-                "where": str(settings.vault),
-                "what": OPEN_MODE,
-            }
-        )
+        found.append(_finding("warning", "mode", OPEN_MODE, where))
     if closed := closed_folders(settings.vault):
-        found.append(
-            {
-                "level": "error",
-                "code": "read-only",
-                "where": str(closed[0]),
-                "what": "the folder cannot be written, so no memory is stored",
-                "fix": "Give your user write access (`chmod -R u+rwX`), or mount"
-                " it so that it can be written.",
-            }
-        )
+        what = "the folder cannot be written, so no memory is stored"
+        found.append(_finding("error", "read-only", what, str(closed[0]), OPEN_IT))
     for row in blocked(queue):
         (code, fix), number = BATCHES[row["state"]], row["turns"]
-        found.append(
-            {
-                "level": "warning",
-                "code": code,
-                "where": row["where"],
-                "what": f"{number} turn{'s' * (number > 1)}: {row['reason']}",
-                "fix": fix,
-            }
-        )
+        what = f"{number} turn{'s' * (number > 1)}: {row['reason']}"
+        found.append(_finding("warning", code, what, row["where"], fix))
     return found
+
+
+def _finding(
+    level: str, code: str, what: str, where: str = "", fix: str = ""
+) -> dict[str, Any]:
+    row = {"level": level, "code": code, "where": where, "what": what, "fix": fix}
+    return {name: text for name, text in row.items() if text}
 
 
 def closed_folders(vault: Path) -> list[Path]:

@@ -516,25 +516,6 @@ def test_an_empty_queue_says_so(answers, capsys):
     assert json.loads(capsys.readouterr().out) == {"cases": []}
 
 
-def test_review_explains_itself(answers, capsys):
-    """Every answer stands in the help."""
-    assert commands.run(["review", "--help"]) == 0
-    shown_help = capsys.readouterr().out
-    assert all(
-        word in shown_help
-        for word in (
-            "approve",
-            "reject",
-            "diff",
-            "newer",
-            "older",
-            "both",
-            "keep",
-            "drop",
-        )
-    )
-
-
 def test_a_doctor_says_what_it_looked_at(answers, capsys):
     answers.results |= {"doctor": {"healthy": True, "findings": []}}
     assert commands.run(["doctor"]) == 0
@@ -640,16 +621,6 @@ def test_completion_answers_the_shell(answers):
         "COMP_CWORD": "1",
     }
     assert b"recall" in engram("recall", "x", env=env).stdout
-
-
-def test_the_reference_names_every_command_and_option():
-    page = (ROOT / "docs" / "cli.md").read_text()
-    for path, command in leaves():
-        assert re.search(rf"^## engram {' '.join(path)}\b", page, re.MULTILINE)
-        for param in command.params:
-            if isinstance(param, click.Option):
-                assert param.opts[0] in page
-    assert not re.search(r"/(home|root|tmp|work)/", page)
 
 
 def test_the_version_is_that_of_the_package():

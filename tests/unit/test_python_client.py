@@ -17,7 +17,6 @@ from engram.errors import BadRequestError
 from engram.operations import results
 from engram.operations.results import Hit, Recalled, schema, schemas, typed
 from engram.operations.table import BY_NAME
-from engram.serve.http import openapi
 from engram.testing import Simulation
 from tests.fakes.answers import settings_in
 
@@ -149,17 +148,6 @@ def test_times_are_times_and_parts_are_values():
     assert isinstance(recalled.hits[0], Hit)
     assert recalled.hits[0].when == datetime.fromisoformat(when)
     assert not typed(Recalled, answer | {"hits": []})
-
-
-def test_the_document_describes_the_results_by_name():
-    document = openapi()
-    known = document["components"]["schemas"]
-    answers = document["paths"]["/v1/recall"]["post"]["responses"]["200"]
-    answered = answers["content"]["application/json"]["schema"]
-    assert answered == {"$ref": "#/components/schemas/Recalled"}
-    named = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
-    assert named <= known.keys()
-    assert known["Hit"]["properties"]["when"]["anyOf"][0]["format"] == "date-time"
 
 
 def test_the_snippets_of_the_page_work(vault, monkeypatch, capsys):

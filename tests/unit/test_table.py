@@ -51,19 +51,6 @@ def test_chatbots_and_the_owner_may_call_every_operation(caller):
         operation.authorise(caller)
 
 
-def test_only_what_retracts_or_changes_goes_through_the_writer():
-    """Generated text is rewritten by the writer, and nothing both waits and writes."""
-    assert {one.name for one in OPERATIONS if one.retracts} == {
-        "forget",
-        "correct",
-        "decide",
-        "sensitivity",
-        "withdraw",
-    }
-    assert all(one.writes for one in OPERATIONS if one.retracts)
-    assert not any(one.writes and one.waits for one in OPERATIONS)
-
-
 def test_no_name_and_no_way_in_stands_twice():
     """A request finds one operation."""
     assert (
@@ -129,23 +116,6 @@ def test_a_value_of_another_kind_is_refused(name, given):
     """JSON's kinds are kept apart; true is no number."""
     with pytest.raises(BadRequestError, match="is not of kind"):
         checked(name, given)
-
-
-# row: X9
-def test_decisions_and_corrections_go_through_the_one_writer():
-    """Looking at the queue does not; a case's id stands in the path, a correction's
-    words in the body.
-    """
-    writes = {operation.name for operation in OPERATIONS if operation.writes}
-    assert {"decide", "correct", "confirm", "dispute"} <= writes
-    assert not BY_NAME["review"].writes
-    assert checked("decide", {"id": "x", "decision": "keep"}) == {
-        "id": "x",
-        "decision": "keep",
-    }
-    assert checked("review", {}) == {"id": None, "all": False}
-    with pytest.raises(BadRequestError, match="missing argument 'text'"):
-        checked("correct", {"id": "x"})
 
 
 NUMBERS = [
