@@ -188,23 +188,19 @@ class TurnOperations:
         no longer known: the client drops its copy and calls `list` for all memories.
         """
         catalog = self.index.catalog
+        present = {"changes": [], "next": catalog.mark, "reset": False, "more": False}
         if since is None:
-            return {"changes": [], "next": catalog.mark, "reset": False, "more": False}
+            return present
         delta = catalog.changes(since, limit)
         if delta is None:
-            return {"changes": [], "next": catalog.mark, "reset": True, "more": False}
+            return present | {"reset": True}
         rows = [
             {"id": key, "kind": "", "change": "removed"}
             if unit is None
             else self._change(key, unit, asks)
             for key, unit in delta.units
         ]
-        return {
-            "changes": rows,
-            "next": delta.mark,
-            "reset": False,
-            "more": delta.more,
-        }
+        return present | {"changes": rows, "next": delta.mark, "more": delta.more}
 
     def _change(self, key: str, unit: Unit, asks: str | None) -> dict[str, Any]:
         """Return the row of a changed unit; `removed` if the persona may not see it."""

@@ -1104,14 +1104,3 @@ def test_help_is_cheap():
     ours = cpu_seconds([sys.executable, "-P", "-m", "engram", "--help"], env, runs=5)
     theirs = cpu_seconds([sys.executable, "-c", "import click"], env, runs=5)
     assert ours < 2.5 * theirs
-
-
-# row: E14
-@pytest.mark.parametrize(
-    "command", [("recall", "code"), ("remember", "The code is 4711."), ("context",)]
-)
-def test_an_empty_name_of_a_persona_is_refused(answers, command):
-    for option in (("--persona", ""), ("--persona=",)):
-        said = engram(*command, *option)
-        assert said.returncode == 64
-        assert b"the name of the persona is empty" in said.stderr

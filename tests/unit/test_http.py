@@ -515,13 +515,3 @@ def test_not_found_is_told_for_what_the_operation_does_not_find(fresh):
     )
     assert status == 404
     assert answers.calls == [("show", {"id": "../../etc/passwd"})]
-
-
-# row: E14
-def test_an_empty_name_of_a_persona_is_refused(fresh):
-    _, path, *_ = fresh
-    posted = post(path, "/v1/recall", {"query": "code", "persona": ""}, JSON)
-    asked = ask(path, "GET /v1/todos?persona= HTTP/1.1\nHost: engram")
-    for status, _, said in (posted, asked):
-        assert status == 400
-        assert "the name of the persona is empty" in str(said)
