@@ -316,7 +316,8 @@ class Explainer:
 
     def stages(self, facts: Sequence[Fact]) -> dict[str, str]:
         """Return the stages of memories by id, '' for those without one (`C24`)."""
-        now, feedback = self.clock(), self._feedback(self.clock())
+        now = self.clock()
+        feedback = self._feedback(now)
         sources = formatting.provenance(self.index, facts, self.settings.policy.trust)
         return {
             fact.id: self._stage(

@@ -43,13 +43,8 @@ VERIFIED = {"user_confirmed": "confirm", "disputed": "dispute"}
 """The action in the log by the verification that it gives a memory."""
 SET_STATUS = "a user set the status"
 LAYERS = {"up": lifecycle.promoted_layer, "down": lifecycle.demoted_layer}
-SETTLED = {
-    todos.FULFILLED: todos.FULFILLED,
-    "done": todos.FULFILLED,
-    todos.EXPIRED: todos.EXPIRED,
-    "cancelled": todos.EXPIRED,
-}
-"""The stages of a promise that is no longer open, by the names a user may give."""
+SETTLED = {"done": todos.FULFILLED, "cancelled": todos.EXPIRED}
+"""The stages of a promise that is no longer open, by their other names."""
 
 
 class MemoryOperations:
@@ -121,7 +116,9 @@ class MemoryOperations:
         self,
         id: Id,
         stage: Annotated[
-            str, "its new stage; fulfilled if absent", ("open", *SETTLED)
+            str,
+            "its new stage; fulfilled if absent",
+            ("open", *SETTLED.values(), *SETTLED),
         ] = todos.FULFILLED,
     ) -> dict[str, Any]:
         """Mark a promise as fulfilled, expired or open. Shows its id, its note and its
