@@ -306,9 +306,7 @@ class VaultMemory:
         )
         cases = CaseReader(self.vault, self.index, settings)
         forgetting = self.reconciler.forgetting
-        self.review_queue = ReviewQueue(
-            self.note_writer, forgetting, cases, maintenance, self.clock
-        )
+        self.review_queue = ReviewQueue(self.reconciler, cases, maintenance, self.clock)
         self.files = FileSync(
             self.reconciler,
             self.review_queue,

@@ -16,9 +16,6 @@ from engram.operations.notes import NoteChanges, superseding
 from engram.operations.results import Decided
 from engram.operations.signature import operation
 from engram.pipeline.forgetting import DROPPED, USER_DECIDED
-from engram.pipeline.promises import PromiseSettler
-from engram.pipeline.retraction import Retraction
-from engram.pipeline.turn_edits import TurnEdits
 from engram.pipeline.write import KNOWN, action_row
 from engram.vault import facts, reviews
 
@@ -30,8 +27,7 @@ if TYPE_CHECKING:
     from engram.core.records import Change, Fact
     from engram.maintenance.run import Maintenance
     from engram.operations.cases import CaseReader, ReviewCase
-    from engram.pipeline.forgetting import Forgetting
-    from engram.pipeline.write import NoteWriter
+    from engram.pipeline.reconcile import Reconciler
 
 SUPERSEDED = "superseded: you said so"
 BY_USER = {"by": "user"}
@@ -42,23 +38,22 @@ class ReviewQueue:
 
     def __init__(
         self,
-        note_writer: NoteWriter,
-        forgetting: Forgetting,
+        reconciler: Reconciler,
         cases: CaseReader,
         maintenance: Maintenance,
         clock: Callable[[], datetime],
     ) -> None:
-        self.note_writer = note_writer
-        self.forgetting = forgetting
+        self.note_writer = note_writer = reconciler.note_writer
+        self.forgetting = reconciler.forgetting
         self.cases = cases
         self.maintenance = maintenance
         self.clock = clock
         self.vault = note_writer.vault
         self.index = note_writer.index
         self.settings = note_writer.settings
-        self.retraction = Retraction(note_writer, forgetting)
-        self.turn_edits = TurnEdits(note_writer, forgetting)
-        self.promises = PromiseSettler(note_writer)
+        self.retraction = reconciler.retraction
+        self.turn_edits = reconciler.turn_edits
+        self.promises = reconciler.promises
         self._changes = NoteChanges(note_writer)
 
     def obey(self, paths: Collection[Path | str] | None = None) -> dict[str, str]:

@@ -110,7 +110,9 @@ class Reconciler:
             self.entity_writer.names.owner_names,
         )
         self.forgetting = Forgetting(note_writer)
-        self.retraction = Retraction(note_writer, self.forgetting)
+        self.retraction = Retraction(
+            note_writer, self.forgetting, self.comparison.states
+        )
         self.turn_edits = TurnEdits(note_writer, self.forgetting)
         self.entity_removal = EntityRemoval(self.entity_writer, self.index)
         self.imports = ImportRuns(self.turn_edits)

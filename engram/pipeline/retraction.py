@@ -24,6 +24,7 @@ from engram.core.language.retraction import (
 )
 from engram.core.language.role_play import played
 from engram.core.language.sentences import sentences
+from engram.core.language.states import state_asked_for
 from engram.core.language.topics import content, frame_words, is_question
 from engram.core.records import Fact, FiledTurn
 from engram.core.text import content_hash, normalise
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
     from engram.core.language.retraction import Withdrawal
     from engram.core.records import Candidate, Extraction, Relation
+    from engram.index.states import StateSearch
     from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.write import NoteWriter
 
@@ -115,7 +117,10 @@ class _Request:
 class Retraction:
     """Carries out the withdrawals in the turns of a batch. For the writer thread."""
 
-    def __init__(self, note_writer: NoteWriter, forgetting: Forgetting) -> None:
+    def __init__(
+        self, note_writer: NoteWriter, forgetting: Forgetting, states: StateSearch
+    ) -> None:
+        self.states = states
         self.note_writer = note_writer
         self.forgetting = forgetting
         self.vault = note_writer.vault
@@ -355,9 +360,12 @@ class Retraction:
     ) -> tuple[list[tuple[FiledTurn, str]], list[Fact]]:
         """Return the sentences and the facts that the object of a request means.
 
-        They are those that state it, or else those that contain all of its words.
+        "Where I live" means the facts that give the value. Any other object means those
+        that state it, or else those that contain all of its words.
         """
         wish, persona = request.wish, request.turn.turn.persona
+        if slot := state_asked_for(wish.named):
+            return [], self.states.near([slot], ("active", "archived"), persona or "")
         words = f"{wish.named} {frame_words(wish.named)}"
         at = request.turn.turn.occurred_at
         units = self.forgetting.near(words, at, STATUSES, persona or "")
@@ -405,14 +413,19 @@ def _is_known(
     passages: Sequence[tuple[FiledTurn, str]],
     facts: Sequence[Fact],
 ) -> bool:
-    """Return whether a wish names a code, an address, or what was called by this name."""
-    if named_codes(request.wish, request.sentence):
+    """Return whether a wish names a code, a known value, or a person or thing by name."""
+    wish = request.wish
+    if named_codes(wish, request.sentence):
         return True
-    named = normalise(request.wish.named)
+    if state_asked_for(wish.named):
+        return bool(facts)
+    named = f" {normalise(wish.named)} "
     texts = [fact.text for fact in facts] + [text for _, text in passages]
-    as_name = re.compile(rf"\b{re.escape(request.wish.named.title())}\b")
+    written = (one for one in wish.named.split() if one[0].isupper())
+    as_names = map(re.escape, (wish.named.title(), *written))
+    as_name = re.compile(rf"\b(?:{'|'.join(as_names)})\b")
     return any(map(as_name.search, texts)) or any(
-        normalise(name) == named for fact in facts for name in fact.about
+        f" {normalise(name)} " in named for fact in facts for name in fact.about
     )
 
 

@@ -23,8 +23,7 @@ from tests.fakes.batches import every, rows, tick
 def queue(memory):
     cases = CaseReader(memory.vault, memory.index, memory.settings)
     maintenance = memory.maintenance_loop.maintenance
-    forgetting = memory.reconciler.forgetting
-    return ReviewQueue(memory.note_writer, forgetting, cases, maintenance, memory.clock)
+    return ReviewQueue(memory.reconciler, cases, maintenance, memory.clock)
 
 
 def ticked(queue):

@@ -175,6 +175,30 @@ def test_an_old_address_of_which_nothing_is_known_is_asked_about(memory, say):
 
 
 # row: A26
+# row: E5
+@pytest.mark.parametrize(
+    ("wish", "gone"),
+    [
+        ("forget where I live", "The user lives in Leeds."),
+        ("forget my cousin Ella", "Ella is the user's cousin."),
+        ("forget where I work", None),
+        ("forget the gym, I'm staying in bed", None),
+    ],
+)
+def test_a_wish_may_name_a_value_by_its_question_or_somebody_by_name(
+    memory, say, wish, gone
+):
+    """Other values stay; what names nothing known is no wish."""
+    say("I live in Leeds and my cousin Ella plays the oboe.")
+    before = texts(memory)
+    say(wish)
+    assert [text for text in before if text not in texts(memory)] == [
+        text for text in [gone] if text
+    ]
+    assert memory.call("review", {})["cases"] == []
+
+
+# row: A26
 # row: X27
 @pytest.mark.parametrize("standing", ["import", "tool"])
 def test_nothing_from_outside_wishes_to_forget(memory, say, standing):
