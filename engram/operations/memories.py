@@ -64,7 +64,6 @@ class MemoryOperations:
         self.usage_tracker = usage_tracker
         self.entity_removal = entity_removal
         self.note_writer = editor.note_writer
-        self.vault = self.note_writer.vault
         self.index = editor.index
         self.settings = editor.settings
         self.clock = editor.clock

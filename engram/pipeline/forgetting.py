@@ -166,7 +166,7 @@ class Forgetting:
                 stated[text] = {*statements_of(text)}
         self.add_resting(plan)
         for fact in plan.facts.values():
-            self._add_evidence(plan, fact)
+            self.add_evidence(plan, fact)
             stated[fact.text] = {fact.text, *self.wordings(fact)}
         for about, texts in stated.items():
             for unit in self.near(about, now, ()):
@@ -192,7 +192,7 @@ class Forgetting:
         plan.facts |= self._derived_from(plan.facts)
         return plan
 
-    def _add_evidence(self, plan: HidePlan, fact: Fact) -> None:
+    def add_evidence(self, plan: HidePlan, fact: Fact) -> None:
         """Add the sentences that support a fact to a plan."""
         evidence = self.evidence(fact)
         for unit in self.index.units(evidence.turns).values():
@@ -372,7 +372,7 @@ class Forgetting:
         With `only="turns"` no other note is hidden.
         """
         plan = HidePlan({fact.id: fact})
-        self._add_evidence(plan, fact)
+        self.add_evidence(plan, fact)
         head = {"at": now.isoformat(), "reason": why, **extra}
         stones = self._of_parts(fact.id, plan, equal=True)
         self.index.tombstones.add([stone | head for stone in stones])

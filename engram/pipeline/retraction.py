@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.core import trust
@@ -123,7 +122,6 @@ class Retraction:
         self.states = states
         self.note_writer = note_writer
         self.forgetting = forgetting
-        self.vault = note_writer.vault
         self.index = note_writer.index
         self.settings = note_writer.settings
         self.policy = note_writer.settings.policy.retraction
@@ -257,38 +255,13 @@ class Retraction:
         turn = self.index.unit(asked)
         if not isinstance(turn, FiledTurn):
             return
-        units = self.index.units(list(chosen)).values()
-        facts = [unit for unit in units if isinstance(unit, Fact)]
-        sources = self.index.units([*_sources(facts), *chosen]).values()
-        turns = [unit for unit in sources if isinstance(unit, FiledTurn)]
+        units = self.index.units(list(chosen))
+        facts = [unit for unit in units.values() if isinstance(unit, Fact)]
         for request in self._requests(turn):
-            self._hide(request, self._chosen(request, facts, turns), facts, now)
-
-    def _chosen(
-        self, request: _Request, facts: Sequence[Fact], turns: Sequence[FiledTurn]
-    ) -> list[tuple[FiledTurn, str]]:
-        """Return the sentences of these turns that the user wants forgotten.
-
-        If facts were chosen and the user named nothing, only the sentences of these
-        facts.
-        """
-        if request.wish.named:
-            is_meant = partial(names, request.wish)
-            return [
-                (one, text)
-                for one in turns
-                for text in _meant(one, request.wish, is_meant)
-            ]
-        keys = {one.key for one in turns}
-        return [
-            (one, text)
-            for one, text in self._nearby(request)
-            if one.key in keys
-            and (
-                not facts
-                or any(self.forgetting.was_extracted(it, one, {text}) for it in facts)
-            )
-        ]
+            named = bool(request.wish.named)
+            offered = self._named(request)[0] if named else self._nearby(request)
+            passages = [(one, text) for one, text in offered if one.key in units]
+            self._hide(request, passages, facts, now)
 
     # -- scope of a request ------------------------------------------------------------
 
@@ -401,6 +374,8 @@ class Retraction:
     ) -> HidePlan:
         """Return the plan to hide sentences and these facts, else those resting on them."""
         plan = HidePlan({fact.id: fact for fact in facts})
+        for fact in plan.facts.values():
+            self.forgetting.add_evidence(plan, fact)
         for turn, text in passages:
             plan.add(turn, text)
         if plan.facts:

@@ -42,6 +42,7 @@ def test_a_joke_that_was_filed_is_taken_back_over_the_reply_of_the_assistant(
     say("A spy, really?", "assistant")
     asked = say("Just kidding!")
     assert texts(memory) == ["The user lives in Leeds."]
+    assert memory.call("review", {})["cases"] == []
     assert statuses(memory)["The user works as a spy."] == "forgotten"
     assert not [text for text in found(memory, "spy") if "spy" in text.lower()]
 
@@ -181,7 +182,6 @@ def test_an_old_address_of_which_nothing_is_known_is_asked_about(memory, say):
     [
         ("forget where I live", "The user lives in Leeds."),
         ("forget my cousin Ella", "Ella is the user's cousin."),
-        ("forget where I work", None),
         ("forget the gym, I'm staying in bed", None),
     ],
 )
@@ -245,7 +245,6 @@ def asked(memory, say):
 
 
 def box(path, words):
-    """The line of the box for these words."""
     lines = path.read_text().splitlines()
     return next(line for line in lines if words in line and line.startswith("- [ ]"))
 
@@ -322,20 +321,6 @@ def test_of_two_jokes_in_one_turn_the_last_goes_and_one_question_asks_for_the_ot
     memory.call("decide", {"id": case["id"], "decision": "forget"})
     assert texts(memory) == []
     assert not [text for text in found(memory, "tiger") if "tiger" in text]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("I own a tiger.", "I work as a spy.", "Just kidding!"),
-        ("Do you like jazz? I work as a spy.", "Just kidding!"),
-    ],
-)
-def test_where_one_statement_is_meant_nobody_is_asked(memory, say, words):
-    for text in words:
-        say(text)
-    assert "The user works as a spy." not in texts(memory)
-    assert memory.call("review", {})["cases"] == []
 
 
 # row: E16
