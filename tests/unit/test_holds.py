@@ -23,8 +23,8 @@ from tests.fakes.foreign import foreign
 from tests.fakes.keeping import Keeping
 from tests.size import FULL
 
-MANY = 10_000 if FULL else 300
-MANY_NIGHTS = 400 if FULL else 40
+MANY = 10_000 if FULL else 100
+MANY_NIGHTS = 400 if FULL else 15
 DAY = timedelta(days=1)
 OURS = {"kind": "note", "origin": "rules"}
 
@@ -75,7 +75,7 @@ def tick(memory, words, name="merge"):
 # row: X23
 @pytest.mark.parametrize(
     ("shape", "number"),
-    [({}, MANY), ({"id": False}, 60), ({"front": False}, 60)],
+    [({}, MANY), ({"id": False}, 30), ({"front": False}, 30)],
     ids=["C", "no id", "bare"],
 )
 def test_nights_change_no_byte_of_what_another_tool_wrote(

@@ -61,18 +61,21 @@ ROOT_ENTRIES = 18
 
 
 @cache
-def trees() -> dict[str, ast.Module]:
-    """The syntax trees of the package by path; only the worker that needs them parses."""
+def modules() -> dict[str, list[ast.AST]]:
+    """The nodes of each module of the package by path; only the worker that needs them
+    parses.
+    """
     return {
-        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text())
+        path.relative_to(ROOT).as_posix(): list(ast.walk(ast.parse(path.read_text())))
         for path in sorted(PACKAGE.rglob("*.py"))
     }
 
 
-def imported_packages(tree: ast.AST) -> set[str]:
-    """Top-level names of every import in the tree."""
+@cache
+def imported_packages(path: str) -> set[str]:
+    """Top-level names of every import in the module."""
     found = set()
-    for node in ast.walk(tree):
+    for node in modules()[path]:
         if isinstance(node, ast.Import):
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -92,8 +95,8 @@ def test_the_package_root_has_few_entries():
 def test_each_library_is_imported_in_its_home_only():
     offenders = [
         f"{package} in {path}"
-        for path, tree in trees().items()
-        for package in imported_packages(tree) & HOMES.keys()
+        for path, nodes in modules().items()
+        for package in imported_packages(path) & HOMES.keys()
         if not any(path.startswith(home) for home in HOMES[package])
     ]
     assert not offenders
@@ -104,9 +107,9 @@ def test_core_imports_only_the_standard_library_and_re2():
     allowed -= {"os", "io", "pathlib", "random", "time"}
     offenders = [
         f"{path}: {sorted(extra)}"
-        for path, tree in trees().items()
+        for path, nodes in modules().items()
         if path.startswith("engram/core/")
-        and (extra := imported_packages(tree) - allowed)
+        and (extra := imported_packages(path) - allowed)
     ]
     assert not offenders
 
@@ -114,8 +117,8 @@ def test_core_imports_only_the_standard_library_and_re2():
 def test_core_reads_the_language_files_and_the_table_of_numbers_alone():
     offenders = [
         path
-        for path, tree in trees().items()
-        if path.startswith("engram/core/") and "importlib" in imported_packages(tree)
+        for path, nodes in modules().items()
+        if path.startswith("engram/core/") and "importlib" in imported_packages(path)
     ]
     assert offenders == ["engram/core/language/languages.py", "engram/core/policy.py"]
 
@@ -124,11 +127,11 @@ def test_no_modules_import_each_other_in_a_circle():
     """Neither at once nor late, nor for types alone."""
     names = {
         path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path
-        for path in trees()
+        for path in modules()
     }
     graph: dict[str, set[str]] = {name: set() for name in names}
     for name, path in names.items():
-        for node in ast.walk(trees()[path]):
+        for node in modules()[path]:
             if isinstance(node, ast.Import):
                 graph[name] |= {alias.name for alias in node.names} & names.keys()
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -141,8 +144,8 @@ def test_no_modules_import_each_other_in_a_circle():
 
 def test_a_class_name_exists_once():
     places: dict[str, list[str]] = {}
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
+    for path, nodes in modules().items():
+        for node in nodes:
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(path)
     offenders = {name: paths for name, paths in places.items() if len(paths) > 1}
@@ -152,9 +155,9 @@ def test_a_class_name_exists_once():
 def test_each_package_says_what_it_is_for():
     offenders = [
         path
-        for path, tree in trees().items()
+        for path, nodes in modules().items()
         if path.endswith("__init__.py")
-        and len((ast.get_docstring(tree) or "").splitlines()) < 3
+        and len((ast.get_docstring(nodes[0]) or "").splitlines()) < 3
     ]
     assert not offenders
 
@@ -162,9 +165,9 @@ def test_each_package_says_what_it_is_for():
 def test_only_the_disk_modules_change_files():
     offenders = [
         f"{path}:{node.lineno}"
-        for path, tree in trees().items()
+        for path, nodes in modules().items()
         if path not in DISK
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Call) and _changes_files(node)
     ]
     assert not offenders
@@ -192,9 +195,9 @@ def _opens_for_writing(node: ast.Call) -> bool:
 def test_only_the_daemon_and_the_pass_runner_catch_every_exception():
     offenders = [
         f"{path}:{node.lineno}"
-        for path, tree in trees().items()
+        for path, nodes in modules().items()
         if path not in CATCH_ALL
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ExceptHandler) and _swallows_everything(node)
     ]
     assert not offenders

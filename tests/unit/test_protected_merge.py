@@ -221,8 +221,8 @@ def test_five_months_of_nights_with_an_eager_model_take_nothing_protected(
         probe={"invalid": [1, 2, 3]},
     )
     before = {name: keeping.seen(name) for name in names}
-    for _ in range(30):
-        clock.advance(days=5)
+    for _ in range(10):
+        clock.advance(days=15)
         for cadence in ("nightly", "weekly"):
             assert (
                 keeping.memory.call("consolidate", {"cadence": cadence})["failures"]
