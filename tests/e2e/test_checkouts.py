@@ -159,20 +159,6 @@ def test_a_stash_of_notes_that_are_not_committed_and_back(world, repository):
     assert repository.status() == ["?? facts/2026-11-20/mine.md", "?? notes/garden.md"]
 
 
-def test_a_checkout_while_no_daemon_runs(world, repository):
-    before = everything(world)
-    world.stop()
-    repository("checkout", "--quiet", before_ben(repository))
-    world.start()
-    quiet(world, repository)
-    world.stop()
-    assert repository.status() == []
-    repository("checkout", "--quiet", "main")
-    world.start()
-    quiet(world, repository)
-    assert everything(world) == before
-
-
 @pytest.mark.parametrize("look", [False, True])
 def test_a_note_deleted_by_hand_is_a_deletion_in_a_repository_too(
     world, repository, look

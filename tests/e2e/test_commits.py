@@ -111,19 +111,6 @@ def test_a_batch_is_one_commit_with_its_session_file(repository, kept):
     assert repository.status() == []
 
 
-def test_a_call_that_changes_nothing_is_no_commit(repository, kept):
-    before = repository.subjects()
-    for name, params in (
-        ("recall", {"query": "Anna"}),
-        ("status", {}),
-        ("doctor", {}),
-        ("flush", {}),
-        ("stats", {}),
-    ):
-        kept.call(name, params)
-    assert repository.subjects() == before
-
-
 def test_what_a_person_does_by_hand_is_theirs_to_commit(repository, kept):
     """What follows from it in our own files is ours."""
     path = kept.call("remember", {"text": MILK})["path"]

@@ -220,17 +220,6 @@ def test_a_background_daemon_that_ends_at_once_tells_its_fault_as_its_own(world)
     )
 
 
-def test_no_daemon_starts_without_a_vault(world):
-    words = world.engram(
-        "daemon",
-        "--foreground",
-        "--vault",
-        str(world.vault / "none"),
-        code=NotFoundError.exit_code,
-    )
-    assert "engram init" in words
-
-
 def test_sighup_takes_over_a_new_configuration_without_refusing_anybody(world):
     """Callers wait for a moment instead of being refused; a broken configuration
     changes nothing.

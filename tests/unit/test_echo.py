@@ -172,15 +172,6 @@ def test_what_stood_on_both_sides_of_a_mask_is_not_one_sentence():
     assert (before.strip(), after.strip()) == ("I live with", "in Berlin.")
 
 
-def test_nothing_handed_out_masks_nothing():
-    assert masked(BLOCK, frozenset(), POLICY) == BLOCK
-
-
-def test_shingles_are_the_same_in_every_process():
-    """They are written down and must be understood after a restart."""
-    assert shingles("Mira is vegan", POLICY) == {1891668833936050984}
-
-
 def extracted(texts):
     """How many statements the offline rules find in a user's turns."""
     turns = [

@@ -193,15 +193,6 @@ def test_a_turn_that_was_cut_is_not_shown_whole():
     assert metrics.shown_whole(text, cut) == 0.5
 
 
-@pytest.mark.parametrize("shares", [[0, 1], [0.25] * 9, [0, 0, 0, 1, 0.5]])
-def test_an_interval_holds_the_mean_and_is_the_same_again(shares):
-    rows = [{"share": share} for share in shares]
-    one = metrics.bootstrap(rows)["share"]
-    assert one == metrics.bootstrap(rows)["share"]
-    assert min(shares) <= one.low <= one.mean <= one.high <= max(shares)
-    assert one.mean == pytest.approx(sum(shares) / len(shares))
-
-
 def test_a_paired_interval_is_certain_of_a_small_difference_that_each_question_has():
     before = [{"share": at / 40} for at in range(40)]
     after = [{"share": at / 40 + 0.02, "new": 1.0} for at in range(40)]

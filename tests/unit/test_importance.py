@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.core import decay
 from engram.core.importance import (
     ImportanceInputs,
     Surprise,
@@ -141,33 +140,3 @@ def test_every_use_adds_and_the_whole_is_a_share(
         <= composite_importance(more, POLICY)
         <= 1
     )
-
-
-# row: D2
-def test_show_tells_what_a_memory_is_worth_by_all_nine(memory, clock):
-    """Use raises the figure and time lowers it; the importance in the note stays what
-    it was.
-    """
-    kept = memory.call(
-        "remember", {"text": "The mill is for sale.", "importance": 0.4}
-    )["id"]
-
-    def shown():
-        found = memory.call("show", {"id": kept})
-        return found["memory"]["importance"], found["worth"]["importance"]
-
-    base, fresh = shown()
-    clock.advance(days=60)
-    assert shown()[1] < fresh
-    memory.call("recall", {"query": "mill"})
-    used = ImportanceInputs(
-        0.4, 1.0, "episodic", recalls=1, span_days=60.0, ages=(60.0, 0.0)
-    )
-    layer = decay.layer_of(memory.index.catalog.find_fact(kept))
-    assert shown() == (
-        base,
-        pytest.approx(
-            composite_importance(replace(used, layer=layer), POLICY), abs=1e-3
-        ),
-    )
-    assert base == 0.4
