@@ -9,7 +9,6 @@ properties of `Attribute()`.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -141,19 +140,19 @@ def standing_by_words(text: str) -> str:
     rules: `我对花生过敏` gives health. The words are in section `[standing]` of the
     language files; they may name too much, because a lost allergy cannot be restored.
     """
-    plain = normalise(text)
-    return next((name for name, words in _words() if words.search(plain)), "")
+    return next(_words().found(normalise(text)), "")
 
 
 @cache
-def _words() -> tuple[tuple[str, re.Pattern[str]], ...]:
+def _words() -> languages.Screen[str]:
     """Return the words of each standing attribute in all languages."""
     listed: dict[str, tuple[list[str], list[str]]] = {}
     for code, rows in languages.section("standing").items():
         for name, words in rows.items():
             spaced = code not in languages.unspaced()
             listed.setdefault(name, ([], []))[spaced].append(words)
-    return tuple(
-        (name, re.compile("|".join([rf"\b(?:{'|'.join(spaced)})", *signs])))
+    return languages.Screen(
+        (name, languages.LazyPattern(one))
         for name, (signs, spaced) in listed.items()
+        for one in (*signs, rf"\b(?:{'|'.join(spaced) or '(?!)'})")
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from hashlib import sha256
 
 HASH_VERSION = 1
@@ -72,6 +73,7 @@ def normalise(text: str) -> str:
     return " ".join(_SIGN.sub(_sign_or_blank, folded).split()) or text
 
 
+@lru_cache(maxsize=1 << 12)
 def content_hash(text: str) -> str:
     """Return the SHA-256 of the versioned normal form, as 64 hex digits (`C5`)."""
     form = f"{HASH_VERSION}\n{normalise(text)}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.errors import ModelError
-from engram.llm.answers import AGAIN
-from engram.llm.replies import ReplyModel, Text, parsed, quoted, read, schema, sections
+from engram.llm.answers import AGAIN, sections
+from engram.llm.replies import ReplyModel, Text, parsed, quoted, read, schema
 
 if TYPE_CHECKING:
     from typing import TypeVar

@@ -7,12 +7,14 @@ nothing and changes nothing. The cache file is derived and may be deleted.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 from engram.core import jsonl
 from engram.errors import ModelError, NotFoundError
-from engram.llm.replies import sections
 from engram.vault import disk
 
 if TYPE_CHECKING:
@@ -56,6 +58,21 @@ class Task:
 
 TASKS: dict[str, Task] = {}
 """The tasks, by the name of their prompt file."""
+
+
+@cache
+def sections(name: str) -> Mapping[str, str]:
+    """Return the texts of the prompt file `name`, by their headings `# heading`."""
+    raw = (
+        files("engram.llm")
+        .joinpath("prompts", f"{name}.md")
+        .read_text(encoding="utf-8")
+    )
+    parts = re.split(r"^# (\w+)\n", raw, flags=re.MULTILINE)
+    return {
+        heading: part.strip()
+        for heading, part in zip(parts[1::2], parts[2::2], strict=True)
+    }
 
 
 def is_small(task: str, material: str, policy: ModelPolicy) -> bool:

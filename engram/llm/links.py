@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from engram.core.language.sentences import MASK, is_doubtful, plain, refusal, sentences
 from engram.core.records import FactEnd, FactLinks
-from engram.llm.replies import LINKS, NO_NUMBER, quoted, sections, span
+from engram.llm.answers import sections
+from engram.llm.replies import LINKS, NO_NUMBER, quoted, span
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -11,7 +11,6 @@ import math
 import re
 from collections import Counter
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 from unicodedata import category
 
@@ -38,21 +37,6 @@ if TYPE_CHECKING:
 
 
 _BREAKS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
-
-
-@cache
-def sections(name: str) -> Mapping[str, str]:
-    """Return the texts of the prompt file `name`, by their headings `# heading`."""
-    raw = (
-        files("engram.llm")
-        .joinpath("prompts", f"{name}.md")
-        .read_text(encoding="utf-8")
-    )
-    parts = re.split(r"^# (\w+)\n", raw, flags=re.MULTILINE)
-    return {
-        heading: part.strip()
-        for heading, part in zip(parts[1::2], parts[2::2], strict=True)
-    }
 
 
 def quoted(text: str) -> str:

@@ -24,6 +24,7 @@ from engram.core.policy import ImportancePolicy
 from engram.core.records import ENTITY_TYPES, Candidate, Extraction, Relation
 from engram.core.text import content_hash
 from engram.errors import ModelError
+from engram.llm.answers import sections
 from engram.llm.links import (
     NOTHING_KNOWN,
     known_text,
@@ -38,7 +39,6 @@ from engram.llm.replies import (
     parsed,
     read,
     schema,
-    sections,
     span,
 )
 

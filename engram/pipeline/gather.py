@@ -158,6 +158,7 @@ class Gatherer:
         slots = self._stating(new, said.turn.private_to, near)
         for fact in (*slots.values(), *named):
             found.setdefault(fact.id, self._known(fact, new))
+        given = {*slots, *relations, twin}
         return tuple(
             self._with_evidence(one, new, said)
             for one in (
@@ -168,6 +169,8 @@ class Gatherer:
                     relation=relations.get(key, ""),
                     undone=self._replaced(one.fact, new.fact),
                 )
+                if key in given or one.fact.supersedes
+                else one
                 for key, one in found.items()
             )
             if self._matters(one, new)

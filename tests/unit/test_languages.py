@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engram.core.language import languages
-from engram.core.language.signals import compiled, spelled
+from engram.core.language.signals import spelled
 from engram.extraction.rules.table import pattern_of
 
 
@@ -53,7 +53,7 @@ def test_every_pattern_compiles():
     for section in ("signals.high", "signals.medium", "injection"):
         for key in languages.keys(section):
             for code, text in languages.texts(section, key).items():
-                compiled((spelled(languages.pattern(text), code),))
+                languages.compiled((spelled(languages.pattern(text), code),))
 
     for key in languages.keys("rules.patterns"):
         for code in languages.texts("rules.patterns", key):

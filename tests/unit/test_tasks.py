@@ -19,10 +19,10 @@ from engram.core.policy import ExtractionPolicy, ModelPolicy
 from engram.core.records import ENTITY_TYPES, Extraction, Fact, Relation, Turn
 from engram.errors import ModelError
 from engram.llm import tasks
+from engram.llm.answers import sections
 from engram.llm.budget import Budget
 from engram.llm.client import Model
 from engram.llm.links import KnownContext
-from engram.llm.replies import sections
 from engram.llm.tasks import (
     EXTRACTOR,
     SCHEMA,

@@ -14,7 +14,8 @@ from functools import cache
 from typing import Any
 
 from engram.core.language import languages
-from engram.core.language.signals import compiled, spelled
+from engram.core.language.languages import compiled
+from engram.core.language.signals import spelled
 
 _CHAT_TAGS = r"<\|/?\w{2,24}\|>|\[/?(?:inst|sys|system)\]|<</?sys>>"
 _TOOL_TAGS = (

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
-from engram.core.language.languages import LazyPattern
+from engram.core.language.languages import LazyPattern, Screen
 from engram.core.language.secrets import is_redacted
 from engram.core.language.sentences import sentences
 
@@ -25,7 +25,6 @@ REMEMBER_TAG = "remember"
 _KEY = "keep_requests"
 _QUESTION = re.compile(r"[?？吗嗎]\s*$")
 _AND_THAT = LazyPattern(languages.any_pattern(_KEY, "and_that"), re.IGNORECASE)
-_ANYWHERE = LazyPattern(languages.any_pattern(_KEY, "anywhere"))
 _REMINDS = LazyPattern(languages.any_pattern(_KEY, "reminds"), re.IGNORECASE)
 _EDGES = " \t,;:，：、–—-"
 _FEWEST_WORDS, _FEWEST_SIGNS = 3, 4
@@ -96,24 +95,19 @@ def requested_parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]
 
 def language_of_request(text: str) -> str:
     """Return the language of the first request in a text, or '' if it is unknown."""
-    for code, patterns in _of_languages():
-        if any(pattern.search(text) for pattern in patterns):
-            return code
-    return ""
+    return next(_languages().found(text), "")
 
 
 @cache
-def _of_languages() -> tuple[tuple[str, tuple[LazyPattern, ...]], ...]:
-    return tuple(
+def _languages() -> Screen[str]:
+    return Screen(
         (
             code,
-            tuple(
-                LazyPattern(rf"(?i)(?<!\w)(?:{languages.pattern(values[key])})")
-                for key in ("before", "after", "reminds", "anywhere")
-                if key in values
-            ),
+            LazyPattern(rf"(?<!\w)(?:{languages.pattern(values[key])})", re.IGNORECASE),
         )
         for code, values in languages.section(_KEY).items()
+        for key in ("before", "after", "reminds", "anywhere")
+        if key in values
     )
 
 
@@ -122,7 +116,8 @@ def after_request(text: str, start: int, end: int) -> int | None:
 
     The span is `text[start:end]`; without such a request the result is None.
     """
-    match = _before().match(text, start, end)
+    before = dict(_forms().of(text[start:end])).get("before")
+    match = before.match(text, start, end) if before else None
     return match.end() if match else None
 
 
@@ -154,16 +149,19 @@ def _in_sentence(text: str, start: int, end: int) -> tuple[int, int] | None:
     The span is empty if the words are not in the sentence itself. None means that there
     is no request.
     """
+    forms = dict(_forms().of(text[start:end]))
+    if not forms:
+        return None
     is_question = _QUESTION.search(text, start, end) is not None
-    if match := _before().match(text, start, end):
+    if "before" in forms and (match := forms["before"].match(text, start, end)):
         if is_question and not _asked().search(match["openings"]):
             return None
         return _stripped(text, match.end(), end, _EDGES + ".!?")
     if is_question:
         return None
-    if match := _after().search(text, start, end):
+    if "after" in forms and (match := forms["after"].search(text, start, end)):
         return _stripped(text, start, match.start(), _EDGES)
-    if match := _ANYWHERE.search(text, start, end):
+    if "anywhere" in forms and (match := forms["anywhere"].search(text, start, end)):
         first = _stripped(text, start, match.start(), _EDGES)
         last = _stripped(text, match.end(), end, _EDGES + ".!。！")
         longer = max(first, last, key=lambda place: place[1] - place[0])
@@ -172,25 +170,28 @@ def _in_sentence(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 @cache
-def _before() -> re.Pattern[str]:
-    """Return the pattern of a request at the beginning of a sentence."""
+def _forms() -> Screen[str]:
+    """Return the patterns of requests before, after and among the words."""
     request, joins = languages.any_pattern(_KEY, "before"), _alternatives("joins")
-    return re.compile(
-        rf"\W*(?P<openings>{_openings()})(?:{request})"
-        rf"(?:[\s,;:–—-]+(?:(?:{joins})(?:(?<=')|(?!\w)))?)*",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _after() -> re.Pattern[str]:
-    """Return the pattern of a request at the end of a sentence, or on its own."""
     after, reminds = (languages.any_pattern(_KEY, key) for key in ("after", "reminds"))
-    return re.compile(
-        r"(?:^|(?<=[.!?,;:–—\n-])|(?<=[.!?,;:–—-]\s))\s*"
-        rf"{_openings()}(?:{after}|{reminds})(?:[ ,]+(?:{_alternatives('openings')}))?[\s.!]*$",
-        re.IGNORECASE,
+    rows = (
+        (
+            "before",
+            (
+                rf"\W*(?P<openings>{_openings()})(?:{request})"
+                rf"(?:[\s,;:–—-]+(?:(?:{joins})(?:(?<=')|(?!\w)))?)*"
+            ),
+        ),
+        (
+            "after",
+            (
+                r"(?:^|(?<=[.!?,;:–—\n-])|(?<=[.!?,;:–—-]\s))\s*"
+                rf"{_openings()}(?:{after}|{reminds})(?:[ ,]+(?:{_alternatives('openings')}))?[\s.!]*$"
+            ),
+        ),
+        ("anywhere", languages.any_pattern(_KEY, "anywhere")),
     )
+    return Screen((name, LazyPattern(form, re.IGNORECASE)) for name, form in rows)
 
 
 def _openings() -> str:

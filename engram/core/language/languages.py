@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import re2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row")
 _NO_MATCH = re.compile("(?!)")
+# A table shares one automaton; with the matcher's default of 8 MiB it would often start
+# over.
+_MEMORY = 64 << 20
 
 _SECTIONS: Mapping[str, str] = {
     "": "name rank letters unspaced",
@@ -154,6 +159,7 @@ def _check(name: str, section: str, values: Mapping[str, Any]) -> None:
             )
 
 
+@cache
 def section(name: str) -> dict[str, Mapping[str, Any]]:
     """Return a section by language code, for the languages that have it, by rank."""
     found = {code: sections.get(name) for code, sections in language_files().items()}
@@ -183,6 +189,7 @@ def _letters() -> tuple[tuple[str, re.Pattern[str]], ...]:
     )
 
 
+@cache
 def texts(name: str, key: str) -> dict[str, str]:
     """Return the value of a key by language code, for the languages that have it."""
     found = section(name).items()
@@ -256,40 +263,35 @@ class LazyPattern:
 
     def _expression(self, text: str) -> re.Pattern[str]:
         """Return the expression, or one without a match if `text` lacks its words."""
-        if self._compiled is None:
-            has = _folded(text).__contains__
-            if not all(any(map(has, one)) for one in self.needs):
-                return _NO_MATCH
-            self._compiled = re.compile(self.pattern, self._flags)
+        has = _folded(text).__contains__
+        if not all(any(map(has, one)) for one in self.needs):
+            return _NO_MATCH
+        self._compiled = re.compile(self.pattern, self._flags)
         return self._compiled
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
         """Search `text` as `re.Pattern.search` does."""
-        return self._expression(text).search(text, *span)
+        return (self._compiled or self._expression(text)).search(text, *span)
 
     def match(self, text: str, *span: int) -> re.Match[str] | None:
         """Match `text` as `re.Pattern.match` does."""
-        return self._expression(text).match(text, *span)
+        return (self._compiled or self._expression(text)).match(text, *span)
 
     def fullmatch(self, text: str, *span: int) -> re.Match[str] | None:
         """Match `text` as `re.Pattern.fullmatch` does."""
-        return self._expression(text).fullmatch(text, *span)
-
-    def findall(self, text: str, *span: int) -> list[Any]:
-        """Return all matches as `re.Pattern.findall` does."""
-        return self._expression(text).findall(text, *span)
+        return (self._compiled or self._expression(text)).fullmatch(text, *span)
 
     def finditer(self, text: str, *span: int) -> Iterator[re.Match[str]]:
         """Return an iterator as `re.Pattern.finditer` does."""
-        return self._expression(text).finditer(text, *span)
+        return (self._compiled or self._expression(text)).finditer(text, *span)
 
     def split(self, text: str, maxsplit: int = 0) -> list[str]:
         """Split `text` as `re.Pattern.split` does."""
-        return self._expression(text).split(text, maxsplit)
+        return (self._compiled or self._expression(text)).split(text, maxsplit)
 
     def sub(self, new: str | Callable[[re.Match[str]], str], text: str) -> str:
         """Replace matches as `re.Pattern.sub` does."""
-        expression = self._expression(text)
+        expression = self._compiled or self._expression(text)
         return text if expression is _NO_MATCH else expression.sub(new, text)
 
 
@@ -297,23 +299,73 @@ class Screen(Generic[Row]):
     """Rows with a pattern each, found by the words that their patterns need.
 
     Most rows match no text without a certain word; such a row need not be tried, and
-    its pattern need not be compiled.
+    its pattern need not be compiled. One linear pass finds the words of all rows.
     """
 
     def __init__(self, rows: Iterable[tuple[Row, LazyPattern]]) -> None:
         self.of = lru_cache(maxsize=1 << 8)(self._of)
-        self._rows = [(row, pattern.needs) for row, pattern in rows]
-        self._words = frozenset[str]().union(
-            *(one for _, some in self._rows for one in some)
+        self._rows = list(rows)
+
+    def found(self, text: str) -> Iterator[Row]:
+        """Yield the rows whose pattern is found in `text`, in their order."""
+        return (row for row, pattern in self.of(text) if pattern.search(text))
+
+    def _of(self, text: str) -> list[tuple[Row, LazyPattern]]:
+        """Return the rows that may match `text` or a part of it, in their order."""
+        words, rows = self._needs
+        found = set(words.Match(_folded(text).encode("utf-8", "replace")) or ())
+        return [row for row, needs in rows if needs <= found]
+
+    @cached_property
+    def _needs(self) -> tuple[Any, list[tuple[tuple[Row, LazyPattern], set[int]]]]:
+        """An automaton of the words, and the rows with the numbers of theirs."""
+        places: dict[frozenset[str], int] = {}
+        rows = [
+            (row, {places.setdefault(one, len(places)) for one in row[1].needs})
+            for row in self._rows
+        ]
+        words = ("|".join(map(re2.escape, sorted(one))) for one in places)
+        return compiled(tuple(words), ignore_case=False), rows
+
+
+class Rewriting:
+    """Replacements that are made one after the other, each only where it may match."""
+
+    def __init__(self, rows: Iterable[tuple[LazyPattern, str]]) -> None:
+        self._screen = Screen(
+            ((place, after), pattern) for place, (pattern, after) in enumerate(rows)
         )
 
-    def _of(self, text: str) -> list[Row]:
-        """Return the rows that may match `text` or a part of it, in their order."""
-        folded = _folded(text)
-        found = {word for word in self._words if word in folded}
-        return [
-            row for row, needs in self._rows if not any(map(found.isdisjoint, needs))
-        ]
+    def apply(self, text: str) -> str:
+        """Return `text` with all replacements."""
+        done = -1
+        while rows := [row for row in self._screen.of(text) if row[0][0] > done]:
+            (done, after), pattern = rows[0]
+            text = pattern.sub(after, text)
+        return text
+
+
+@cache
+def compiled(patterns: tuple[str, ...], *, ignore_case: bool = True) -> Any:
+    """Return one automaton of all patterns, in RE2's syntax; threads may share it.
+
+    `Match(bytes)` returns the indices of the patterns that match anywhere. The
+    automaton is built once in a process, since that takes milliseconds.
+    """
+    automaton = re2.Set.SearchSet(options(ignore_case=ignore_case))
+    for pattern in patterns:
+        automaton.Add(pattern)
+    automaton.Compile()
+    return automaton
+
+
+def options(*, ignore_case: bool = True) -> re2.Options:
+    """Return the options of an automaton."""
+    chosen = re2.Options()
+    chosen.case_sensitive = not ignore_case
+    chosen.log_errors = False
+    chosen.max_mem = _MEMORY
+    return chosen
 
 
 def needed_words(pattern: str) -> tuple[frozenset[str], ...]:
@@ -322,6 +374,7 @@ def needed_words(pattern: str) -> tuple[frozenset[str], ...]:
     >>> [sorted(one) for one in needed_words(r"(?:am |is )?(?:wed|engaged) to (.+)")]
     [['engaged', 'wed'], [' to ']]
     """
+    assert "(?i)" not in pattern, "flags are given apart"
     branches = _branches(iter(_PART.findall(pattern)))
     needs = branches[0] if len(branches) == 1 else [_any(branches)]
     return tuple(filter(None, needs))

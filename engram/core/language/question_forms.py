@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from engram.core.language import languages, topics
+from engram.core.language.languages import LazyPattern, Screen
 from engram.core.language.retraction import withdrawals
 from engram.core.language.sentences import before_question, sentences
 from engram.core.language.words import ANY_STOP, fold, named, words
@@ -16,8 +17,7 @@ def asks_for_several(question: str) -> bool:
 
     `asks_for_several("Which cities did she visit?")`, not "Where does she live?".
     """
-    folded = fold(question)
-    return any(one.search(folded) for one in _of_all_languages("several"))
+    return any(_forms("several").found(fold(question)))
 
 
 def asks_about_past(question: str) -> bool:
@@ -25,7 +25,7 @@ def asks_about_past(question: str) -> bool:
 
     `asks_about_past("Where did I live before?")`, not "Where do I live?".
     """
-    return any(one.search(question) for one in _of_all_languages("past"))
+    return any(_forms("past").found(question))
 
 
 def is_courtesy(text: str) -> bool:
@@ -83,7 +83,9 @@ def _courtesies() -> frozenset[str]:
 
 
 @cache
-def _of_all_languages(key: str) -> tuple[re.Pattern[str], ...]:
-    """Return a pattern a language: one alternation of all takes four times as long."""
-    found = map(languages.pattern, languages.texts("questions", key).values())
-    return tuple(re.compile(one, re.IGNORECASE) for one in found)
+def _forms(key: str) -> Screen[str]:
+    """Return the patterns of a key by language."""
+    return Screen(
+        (code, LazyPattern(languages.pattern(text), re.IGNORECASE))
+        for code, text in languages.texts("questions", key).items()
+    )

@@ -48,6 +48,8 @@ _HEADED = re.compile(
     rf"|(?:{_PATTERNS['wrote']})[ \t]?:[ \t]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
+_ANNOUNCES = re.compile("[:：]|--")
+"""A sign that every head, label and announcement of words has."""
 _PASSED_ON = re.compile(
     rf"^(?=[^\n]*\b(?:{_PATTERNS['passes_on']})\b)[^\n]*:[ \t]*\n",
     re.IGNORECASE | re.MULTILINE,
@@ -117,6 +119,8 @@ def parts(text: str) -> tuple[tuple[int, int], ...]:
         for match in pattern.finditer(text)
     ]
     found += [one.span("part") for one in _RULED.finditer(text)]
+    if not _ANNOUNCES.search(text):
+        return tuple(_joined(sorted(found)))
     found += _chat(text)
     if headed := _HEADED.search(text):
         found.append((headed.start(), len(text)))

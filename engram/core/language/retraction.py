@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.keep_requests import words_to_keep
+from engram.core.language.languages import compiled
 from engram.core.language.sentences import MASK, plain, sentences
-from engram.core.language.signals import compiled
 from engram.core.language.topics import (
     content,
     is_about_user,

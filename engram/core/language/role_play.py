@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 
     from engram.core.records import Turn
 
-_OPENS = re.compile(
-    languages.any_pattern("role_play", "opens").replace(
-        "<ROLE>", languages.any_pattern("role_play", "role")
-    ),
-    re.IGNORECASE,
+_OPENS = languages.any_pattern("role_play", "opens").replace(
+    "<ROLE>", languages.any_pattern("role_play", "role")
 )
-_CLOSES = re.compile(
-    rf"\b(?:{languages.any_pattern('role_play', 'closes')})\b", re.IGNORECASE
+_CLOSES = rf"\b(?:{languages.any_pattern('role_play', 'closes')})\b"
+_WORDS = languages.Screen(
+    (effect, languages.LazyPattern(words, re.IGNORECASE))
+    for effect, words in (("closes", _CLOSES), ("opens", _OPENS))
 )
 _STAGED = re.compile(r"(?:^|[\n.!?] ?)\*[a-z]+s(?: [^\s*]+){1,15}\*(?!\*)")
 
@@ -54,8 +53,7 @@ def _effect(turn: Turn) -> str:
     A role that the assistant takes does not open a game of the user.
     """
     text = turn.text.replace("’", "'")
-    if _CLOSES.search(text):
-        return "closes"
+    effect = next(_WORDS.found(text), "")
     if turn.role != "user":
-        return ""
-    return "opens" if _OPENS.search(text) else "staged" if _STAGED.search(text) else ""
+        return effect if effect == "closes" else ""
+    return effect or ("staged" if _STAGED.search(text) else "")

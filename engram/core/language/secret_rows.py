@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from math import log2
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import re2
 
 from engram.core.language import secret_words as words
+from engram.core.language.languages import compiled, options
 from engram.core.language.secret_keys import NAMED_PREFIX, PREFIXED
 
 if TYPE_CHECKING:
@@ -668,16 +670,13 @@ ROWS = (
 """
 
 
-def _compiled() -> tuple[Any, tuple[Any, ...]]:
-    """Return one automaton of all rows for the first pass, and the single patterns."""
-    options = re2.Options()
-    options.max_mem = 64 << 20
-    options.log_errors = False
-    first_look = re2.Set.SearchSet(options)
-    for row in ROWS:
-        first_look.Add(row.pattern)
-    first_look.Compile()
-    return first_look, tuple(re2.compile(row.pattern, options) for row in ROWS)
+@cache
+def first_look() -> Any:
+    """Return one automaton of all rows for the first pass."""
+    return compiled(tuple(row.pattern for row in ROWS), ignore_case=False)
 
 
-FIRST_LOOK, PATTERNS = _compiled()
+@cache
+def pattern(row: int) -> Any:
+    """Return the pattern of a row."""
+    return re2.compile(ROWS[row].pattern, options(ignore_case=False))

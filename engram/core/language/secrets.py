@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-from engram.core.language.secret_rows import DOOR_CODE, FIRST_LOOK, PATTERNS, ROWS
+from engram.core.language.secret_rows import DOOR_CODE, ROWS, first_look, pattern
 from engram.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -128,10 +128,10 @@ def _found(text: str) -> Iterator[tuple[int, int, int]]:
     other = not text.isascii() and _OTHER_WRITING.search(text)
     probe = text.translate(_plain_signs()) if other else text
     raw = probe.encode("utf-8", "replace")
-    rows = sorted(FIRST_LOOK.Match(raw) or ())
+    rows = sorted(first_look().Match(raw) or ())
     plain = raw.decode() if rows else ""
     for row in rows:
-        for match in PATTERNS[row].finditer(plain):
+        for match in pattern(row).finditer(plain):
             for start, stop in ROWS[row].check(match):
                 yield start, stop, row
                 if row == _CARD:

@@ -149,21 +149,21 @@ def clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield from _trimmed(text, start, end)
 
 
-_NOT_ASSERTED = re.compile(
-    rf"\b(?:{languages.any_pattern(_KEY, 'not_asserted')})\b", re.IGNORECASE
-)
 _DOUBT = re.compile(rf"\b(?:{languages.any_pattern(_KEY, 'doubt')})\b", re.IGNORECASE)
-_MOCKERY = re.compile(
-    rf"{languages.any_pattern(_KEY, 'mockery')}|[🙄😒🙃😏]", re.IGNORECASE
-)
 _NO_BLOOD_GROUP = "".join(rf"(?-i:(?<!\b{one}))" for one in ("A", "B", "AB", "O", "0"))
-_UNFINISHED = re.compile(
-    rf"(?:\.\.+|…|[–—,:]|{_NO_BLOOD_GROUP}-)[\"')]*$"
-    rf"|\b(?:{languages.any_pattern(_KEY, 'unfinished')})$",
-    re.IGNORECASE,
-)
-_AFTERTHOUGHT = re.compile(
-    rf",\s*(?:{languages.any_pattern(_KEY, 'afterthought')})[.!]*$", re.IGNORECASE
+_REFUSALS = languages.Screen(
+    (reason, languages.LazyPattern(words, re.IGNORECASE))
+    for reason, words in (
+        ("mockery", languages.any_pattern(_KEY, "mockery")),
+        ("mockery", "[🙄😒🙃😏]"),
+        ("unfinished", rf"(?:\.\.+|…|[–—,:]|{_NO_BLOOD_GROUP}-)[\"')]*{MASK}*$"),
+        ("unfinished", rf"\b(?:{languages.any_pattern(_KEY, 'unfinished')}){MASK}*$"),
+        ("not asserted", rf"\b(?:{languages.any_pattern(_KEY, 'not_asserted')})\b"),
+        (
+            "not asserted",
+            rf",\s*(?:{languages.any_pattern(_KEY, 'afterthought')})[.!]*$",
+        ),
+    )
 )
 
 
@@ -174,13 +174,7 @@ def refusal(sentence: str) -> str:
     """
     if "?" in sentence or "？" in sentence:
         return "question"
-    if _MOCKERY.search(sentence):
-        return "mockery"
-    if _UNFINISHED.search(sentence.rstrip(MASK)):
-        return "unfinished"
-    if _NOT_ASSERTED.search(sentence) or _AFTERTHOUGHT.search(sentence):
-        return "not asserted"
-    return ""
+    return next(_REFUSALS.found(sentence), "")
 
 
 _WISH = re.compile(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import re2
@@ -27,9 +26,6 @@ OWN = "own:"
 """The prefix of the class of a configured pattern."""
 
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
-# The whole table shares one automaton; with the matcher's default of 8 MiB it would
-# often start over.
-_MEMORY = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +66,7 @@ def table(extra: Sequence[str] = ()) -> SignalTable:
             fix="Write them in RE2 syntax, without look-around or back-references.",
         )
     rows += [(OWN + pattern, True, pattern) for pattern in extra]
-    patterns = compiled(tuple(pattern for _, _, pattern in rows))
+    patterns = languages.compiled(tuple(pattern for _, _, pattern in rows))
     return SignalTable(
         patterns, tuple(name for name, _, _ in rows), tuple(high for _, high, _ in rows)
     )
@@ -116,32 +112,10 @@ def spelled(pattern: str, code: str) -> str:
     return row if code in languages.unspaced() else rf"(?:^|\b|\W)(?:{row})(?:\b|\W|$)"
 
 
-@cache
-def compiled(patterns: tuple[str, ...]) -> Any:
-    """Return one automaton of all patterns that ignores case; threads may share it.
-
-    `Match(bytes)` returns the indices of the patterns that match anywhere. The
-    automaton is built once in a process, since that takes milliseconds.
-    """
-    automaton = re2.Set.SearchSet(_options())
-    for pattern in patterns:
-        automaton.Add(pattern)
-    automaton.Compile()
-    return automaton
-
-
-def _options() -> re2.Options:
-    options = re2.Options()
-    options.case_sensitive = False
-    options.log_errors = False
-    options.max_mem = _MEMORY
-    return options
-
-
 def _fault(pattern: str) -> str:
     """Return why a configured pattern cannot be used, or ''."""
     try:
-        empty = re2.compile(pattern, _options()).search("")
+        empty = re2.compile(pattern, languages.options()).search("")
     except re2.error as error:
         reason = error.args[0] if error.args else ""
         return f"is no valid pattern ({reason.decode() if isinstance(reason, bytes) else reason})"

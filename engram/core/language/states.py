@@ -24,7 +24,7 @@ from engram.core.language.dates import (
     spans,
     without_written_dates,
 )
-from engram.core.language.languages import LazyPattern, Screen
+from engram.core.language.languages import LazyPattern, Rewriting, Screen
 from engram.core.language.sentences import (
     clauses,
     is_doubtful,
@@ -39,7 +39,7 @@ from engram.core.language.words import words as words_of
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 USER = "user"
 """The first word of a subject that is the user or belongs to the user."""
@@ -124,42 +124,45 @@ class Grammar:
 
     def __init__(self, code: str) -> None:
         section = languages.section(KEY)[code]
+
+        def words(key: str) -> frozenset[str]:
+            return frozenset(section[key].split())
+
         self.code = code
         self._groups = dict(languages.section(f"{KEY}.groups")[code])
         self._groups["PAST"] = "|".join(sorted(VERB_FORMS[code])) or "(?!)"
         self._verb = section["verb"]
-        self.written = [
-            (LazyPattern(before, re.IGNORECASE), after)
-            for before, after in languages.replacements(section["written"])
-        ]
+        self.in_usual_form = self._rewriting(section["written"])
         leads = languages.section("equal_statements")[code]["leads"]
-        self.lead = _phrases(leads, r"^(?:(?:{})[ ,.:!]+)+")
+        lead = _phrases(leads, r"^(?:(?:{})[ ,.:!]+)+")
+        self.without_lead = Rewriting([(lead, "")]).apply
         self.adverbs = _phrases(section["adverbs"])
-        self.times = _phrases(section["times"], r"(?<=\w )(?:{})(?!\w)")
+        times = _phrases(section["times"], r"(?<=\w )(?:{})(?!\w)")
+        self.without_times = Rewriting([(times, " ")]).apply
         self.news = _phrases(section["news"])
         self.additions = _phrases(section["additions"])
+        self.without_phrases = Rewriting(
+            (phrase, " ") for phrase in (self.news, self.additions, self.adverbs)
+        ).apply
         self.limits = _phrases(section["limits"])
         self.long_ago = _phrases(section["long_ago"])
         self.undone = _phrases(section["undone"])
         self.asking = _phrases(section["asking"], r"^(?:{}) ")
         self.speaker = section["first_person"].split()[0]
-        self.first = frozenset(section["first_person"].split())
-        self.possessive = frozenset(section["possessive"].split())
-        self.user = frozenset(section["user"].split())
-        self.no_subject = frozenset(section["no_subject"].split())
-        self.no_value = frozenset(section["no_value"].split())
-        self.articles = frozenset(section["articles"].split())
-        self.after_value = frozenset(section["after_value"].split())
-        self.joins = frozenset(section["joins"].split())
+        self.first = words("first_person")
+        self.possessive = words("possessive")
+        self.user = words("user")
+        self.no_subject = words("no_subject")
+        self.no_value = words("no_value")
+        self.articles = words("articles")
+        self.after_value = words("after_value")
+        self.joins = words("joins")
         self.join = LazyPattern(rf",?\s(?:{'|'.join(self.joins)})\s|,\s", re.IGNORECASE)
         self.no_name = _phrases(self._grouped(section["not_names"]))
         self.greeting = _phrases(section["greeting"], r"(?:(?:{})[\s,.!:;–—-]*)+")
         self.name_asked = _phrases(section["name_asked"], "{}")
         self.further = section["further"].split(" | ")
-        self.ended = [
-            (LazyPattern(before, re.IGNORECASE), after)
-            for before, after in languages.replacements(section["ended"])
-        ]
+        self.without_end = self._rewriting(section["ended"])
         rows = (
             self._row(names, effect, form)
             for entry in languages.entries(section["rows"])
@@ -168,7 +171,7 @@ class Grammar:
         )
         self.rows = Screen((row, row.loose) for row in rows)
         self.asks = Screen(
-            ((name, pattern, is_past), pattern)
+            ((name, is_past), pattern)
             for key, is_past in (("asks_past", True), ("asks", False))
             for entry in languages.entries(section[key])
             for name, _, patterns in (entry.partition(" "),)
@@ -182,16 +185,13 @@ class Grammar:
             languages.pattern(section["reported"]), re.IGNORECASE
         )
         self.naming = _phrases(section["naming"], r"\b(?:{}) " + _NAMED)
-        self.told = tuple(
-            (LazyPattern(self._grouped(before), re.IGNORECASE), after)
-            for before, after in languages.replacements(section.get("told", ""))
-        )
+        self.as_told = self._rewriting(section.get("told", ""))
 
-    def in_usual_form(self, words: str) -> str:
-        """Return words with contractions in full: `it's` as `it is`."""
-        for pattern, after in self.written:
-            words = pattern.sub(after, words)
-        return words
+    def _rewriting(self, rows: str) -> Callable[[str], str]:
+        return Rewriting(
+            (LazyPattern(self._grouped(before), re.IGNORECASE), after)
+            for before, after in languages.replacements(rows)
+        ).apply
 
     def _forms(self, pattern: str) -> Iterator[str]:
         """Yield a pattern, and an equation (`<is>`) also from its other side."""
@@ -340,8 +340,11 @@ def _parts(code: str, clause: str, *, introduces: bool) -> list[tuple[int, int]]
     for (_, start), end in zip(joins, ends[1:], strict=True):
         first, last = parts[-1]
         before = _of_part(code, clause, (first, last), introduces=introduces)
-        after = _of_part(code, clause, (start, end), introduces=introduces)
-        if before and not before[0].needs and after:
+        if (
+            before
+            and not before[0].needs
+            and _of_part(code, clause, (start, end), introduces=introduces)
+        ):
             parts.append((start, end))
         else:
             parts[-1] = (first, end)
@@ -355,7 +358,7 @@ def _of_part(
     """Return the states of a part of a clause; one without a subject is the user's."""
     words, has_capitals = clause[slice(*span)], _has_capitals(clause)
     for ends in (True, False):
-        part = _Part(grammar(code), words, has_capitals=has_capitals, ends=ends)
+        part = _part(code, words, has_capitals=has_capitals, ends=ends)
         if found := part.states(introduces=introduces):
             return tuple(found)
         if not part.is_over:
@@ -426,38 +429,35 @@ class _Part:
         self.rules = rules
         self.has_capitals = has_capitals
         words = _with_date_marks(part).strip(" .!,;:。")
-        words = rules.lead.sub("", rules.in_usual_form(words))
-        told = words
-        for pattern, after in rules.ended if ends else ():
-            words = pattern.sub(after, words)
+        told = rules.without_lead(rules.in_usual_form(words))
+        words = rules.without_end(told) if ends else told
         self.is_over = words != told
-        self.is_new = rules.news.search(words) is not None
-        self.is_addition = rules.additions.search(words) is not None
-        self.whole = " ".join(rules.adverbs.sub(" ", words).split())
-        for phrase in (rules.news, rules.additions, rules.adverbs):
-            words = phrase.sub(" ", words)
-        self.marked = " ".join(words.split())
+        self.marked = self.whole = " ".join(words.split())
+        self.is_new = self.is_addition = False
+        if (without_phrases := rules.without_phrases(words)) != words:
+            self.is_new = rules.news.search(words) is not None
+            self.is_addition = rules.additions.search(words) is not None
+            self.whole = " ".join(rules.adverbs.sub(" ", words).split())
+            self.marked = " ".join(without_phrases.split())
         bare = _MARK.sub(" ", self.marked)
         self.bare = rules.in_usual_form(" ".join(bare.split()).strip(" ,"))
         self.dated = part if DATE in self.marked else ""
         self.is_from = _FROM_DATE.search(self.marked) is not None
+        timeless = " ".join(rules.without_times(self.bare).split())
+        self.forms = dict.fromkeys((self.bare, self.marked, self.whole, timeless))
+        self.rows = rules.rows.of(
+            "\n".join(f"{rules.speaker} {one}" for one in self.forms)
+        )
 
     def states(self, *, introduces: bool) -> list[State]:
         """Return its states, of the first row that fits; the subject may be elided."""
-        timeless = " ".join(self.rules.times.sub(" ", self.bare).split())
-        forms = dict.fromkeys((self.bare, self.marked, self.whole, timeless))
         speaker = self.rules.speaker
-        rows = [
-            row
-            for row in self.rules.rows.of(
-                "\n".join(f"{speaker} {one}" for one in forms)
-            )
-            if introduces or row.needs != "name"
-        ]
         for subject in ("", speaker):
-            for words in forms:
+            for words in self.forms:
                 told = f"{subject} {words}" if subject else words
-                for row in rows:
+                for row, _ in self.rows:
+                    if row.needs == "name" and not introduces:
+                        continue
                     if found := self._by_row(row, told, subject):
                         return found
         return []
@@ -660,6 +660,12 @@ _FROM_DATE = re.compile(
 )
 
 
+@lru_cache(maxsize=1 << 8)
+def _part(code: str, words: str, *, has_capitals: bool, ends: bool) -> _Part:
+    """Return a part in normal form, which is read with introductions and without."""
+    return _Part(grammar(code), words, has_capitals=has_capitals, ends=ends)
+
+
 def _said(parts: Mapping[str, str | None], name: str) -> str:
     """Return the words of the first group of a name, such as `v`, `v2`."""
     groups = (parts[key] for key in parts if key.rstrip("234") == name and parts[key])
@@ -755,7 +761,7 @@ def in_third_person(clause: str, state: State, subject: str, possessive: str) ->
     user's dog died". The result is '' if a word of the first person remains.
     """
     rules = grammar(state.language)
-    text = rules.lead.sub("", clause)
+    text = rules.without_lead(clause)
     if state.language == "en":
         if state.elided:
             be = "am " if text.split()[0].endswith("ing") else ""
@@ -765,8 +771,7 @@ def in_third_person(clause: str, state: State, subject: str, possessive: str) ->
         if state.elided:
             text = f"{rules.speaker} {text[:1].lower()}{text[1:]}"
         text = rules.in_usual_form(text)
-    for pattern, after in rules.told:
-        text = pattern.sub(after, text)
+    text = rules.as_told(text)
     if not text.startswith("{s}") and subject[:1].isupper() and " " in subject:
         subject = subject[:1].lower() + subject[1:]
     text = text.replace("{s}", subject).replace("{p}", possessive)
@@ -796,7 +801,7 @@ def _state_asked_for(question: str) -> State | None:
         words, has_capitals = question.strip(" ?？.!¿¡"), _has_capitals(question)
         asked = _Part(rules, words, has_capitals=has_capitals)
         words = rules.asking.sub("", asked.bare)
-        for name, pattern, is_past in rules.asks.of(words):
+        for (name, is_past), pattern in rules.asks.of(words):
             if not (match := pattern.fullmatch(words)):
                 continue
             parts = match.groupdict()

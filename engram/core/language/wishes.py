@@ -8,30 +8,26 @@ object, so "The user wants an answer from the bank" is none.
 
 from __future__ import annotations
 
-import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 from engram.core.language import languages
+from engram.core.language.languages import LazyPattern, Screen
 from engram.core.text import normalise
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _KEY = "wishes"
 _MOST_CHARS = 300
 
 
 @cache
-def _patterns(key: str) -> Mapping[str, re.Pattern[str]]:
+def _patterns(key: str) -> Screen[str]:
     """Return the patterns of a key by language, for text in the form of `normalise`."""
     unspaced = languages.unspaced()
-    found = {}
+    found = []
     for code, text in languages.texts(_KEY, key).items():
         listed = languages.pattern(text).replace("ß", "ss")
         edge = "" if code in unspaced else r"\b"
-        found[code] = re.compile(rf"{edge}(?:{listed})")
-    return found
+        found.append((code, LazyPattern(rf"{edge}(?:{listed})")))
+    return Screen(found)
 
 
 @cache
@@ -51,7 +47,7 @@ def is_standing_wish(statement: str) -> bool:
     if len(statement) > _MOST_CHARS:
         return False
     words = normalise(statement)
-    if any(pattern.search(words) for pattern in _patterns("stated").values()):
+    if any(_patterns("stated").found(words)):
         return True
     prefix = next(
         (candidate for candidate in _prefixes() if words.startswith(candidate)), ""
@@ -77,7 +73,7 @@ def wish_statement(sentence: str) -> str:
 
 def _language(words: str) -> str:
     """Return the language of folded words that ask for a lasting behaviour, or ''."""
-    if any(pattern.search(words) for pattern in _patterns("passing").values()):
+    if any(_patterns("passing").found(words)):
         return ""
-    asked = _patterns("asked").items()
+    asked = _patterns("asked").of(words)
     return next((code for code, pattern in asked if pattern.match(words)), "")
