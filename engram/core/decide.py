@@ -335,8 +335,7 @@ def _reinforced(new: Statement, one: Known, why: str, policy: DedupPolicy) -> Ef
     the source is not independent, or the note lists as many sources as it may.
     """
     fact = one.fact
-    sources = tuple(key for key in (fact.source, *fact.also) if key)
-    is_counted = new.fact.source in sources or len(sources) >= policy.sources
+    is_counted = new.fact.source in fact.turns or len(fact.turns) >= policy.sources
     if is_counted or one.cap is None or one.guarded or is_user_backed(fact):
         return Effect("confirm", fact, why)
     raised = min(reinforced_confidence(fact.confidence, policy), one.cap)
@@ -622,7 +621,7 @@ def is_event(fact: Fact) -> bool:
 
 def session_count(fact: Fact) -> int:
     """Return the number of conversations with evidence of a fact (`A10`)."""
-    return len({key.partition("#")[0] for key in (fact.source, *fact.also) if key})
+    return len({key.partition("#")[0] for key in fact.turns})
 
 
 def reinforced_confidence(confidence: float, policy: DedupPolicy) -> float:
@@ -645,7 +644,7 @@ def is_own_change(before: Fact, after: Fact) -> bool:
     supersedes or that supersedes it; a user would write a link there. All other changed
     fields must be ones that engram writes together with these.
     """
-    evidence = _added(_evidence_keys(before), _evidence_keys(after))
+    evidence = _added(before.turns, after.turns)
     supersedes = _added(before.supersedes, after.supersedes)
     superseded_by = _added(before.superseded_by, after.superseded_by)
     if evidence is None or supersedes is None or superseded_by is None:
@@ -663,10 +662,6 @@ _WRITTEN_ALONG = (
     *("source", "also", "supersedes", "superseded_by"),
     *("status", "confidence", "expires", "valid_until", "end_reason", "path", "sha"),
 )
-
-
-def _evidence_keys(fact: Fact) -> tuple[str, ...]:
-    return tuple(filter(None, (fact.source, *fact.also)))
 
 
 def _added(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...] | None:

@@ -370,6 +370,11 @@ class Fact:
     attribute: str = ""
     value: str = ""
 
+    @property
+    def turns(self) -> tuple[str, ...]:
+        """The keys of the turns that support it, the first one first."""
+        return tuple(key for key in (self.source, *self.also) if key)
+
 
 @dataclass(frozen=True, slots=True)
 class Create:

@@ -67,7 +67,7 @@ def _fact_text(
 
     It may be shown as long as any of its source turns may.
     """
-    keys = [key for key in (fact.source, *fact.also) if key]
+    keys = fact.turns
     said = partial(Utterance, fact.created, fact=True, memory=fact.id)
     text = forgotten.visible(fact.text, said(fact.source, "" if keys else "user"))
     if text == fact.text or not keys:

@@ -222,6 +222,16 @@ class Index:
         """Return the units with these keys, filed or waiting, in that order."""
         return {key: unit for key, (unit, _) in self.placed(keys).items()}
 
+    def facts(self, keys: Iterable[str]) -> list[Fact]:
+        """Return the facts with these ids, in that order."""
+        units = self.units([*keys]).values()
+        return [unit for unit in units if isinstance(unit, Fact)]
+
+    def turns(self, keys: Iterable[str]) -> list[FiledTurn]:
+        """Return the turns with these keys, filed or waiting, in that order."""
+        units = self.units([*keys]).values()
+        return [unit for unit in units if isinstance(unit, FiledTurn)]
+
     def placed(self, keys: Sequence[str]) -> dict[str, tuple[Unit, FilePlace]]:
         """Return the units with these keys and the places of their files, in that order.
 
@@ -283,9 +293,7 @@ class Index:
         """Return the last turns before one in its session file, in order."""
         number = int(filed.block[1:])
         blocks = (f"t{block}" for block in range(max(1, number - most), number))
-        keys = [replace(filed, block=block).key for block in blocks]
-        units = self.units(keys) if keys else {}
-        return [unit for unit in units.values() if isinstance(unit, FiledTurn)]
+        return self.turns(replace(filed, block=block).key for block in blocks)
 
     def turns_before(self, filed: FiledTurn, minutes: float) -> list[FiledTurn]:
         """Return the turns of a conversation in the minutes before one, in order."""

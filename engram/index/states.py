@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
 from engram.core.language.states import USER, bare_subject, names_same, of_owner, states
-from engram.core.records import Fact
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.language.states import State
-    from engram.core.records import Turn
+    from engram.core.records import Fact, Turn
     from engram.index.search import Index
 
 
@@ -95,9 +94,8 @@ class StateSearch:
     ) -> list[Fact]:
         return [
             unit
-            for unit in self.index.units(list(keys)).values()
-            if isinstance(unit, Fact)
-            and unit.status in statuses
+            for unit in self.index.facts(keys)
+            if unit.status in statuses
             and (persona is None or unit.persona in {None, persona})
         ]
 

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import FiledTurn
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.maintenance.apply import RunWriter
 from engram.maintenance.forecast import forecast
@@ -444,9 +443,7 @@ class Maintenance:
         forgetting = Forgetting(self.note_writer)
         forgetting.restore_all([*memories, *recorded.hidden], now, why)
         edits = TurnEdits(self.note_writer, forgetting)
-        units = self.index.units(recorded.told).values()
-        turns = [unit for unit in units if isinstance(unit, FiledTurn)]
-        edits.withdraw(turns, now, why)
+        edits.withdraw(self.index.turns(recorded.told), now, why)
 
     def _settle_filing(self, now: datetime, writes: Sequence[Write], why: str) -> None:
         """Prevent new ends of the memories that the undo of a filing restored."""

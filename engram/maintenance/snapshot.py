@@ -179,9 +179,7 @@ class Snapshot(VaultReader):
         self, facts: Sequence[Fact], *, whole: bool
     ) -> Iterator[MemoryState]:
         if whole:  # in the order on disk
-            keys = sorted(
-                {key for fact in facts for key in (fact.source, *fact.also) if key}
-            )
+            keys = sorted({key for fact in facts for key in fact.turns})
             for start in range(0, len(keys), _CHUNK):
                 self.check()
                 self._voices |= self.index.lexical.voices(keys[start : start + _CHUNK])

@@ -261,8 +261,7 @@ class Explainer:
 
     def _turns(self, fact: Fact) -> list[FiledTurn]:
         """Return the turns that support a memory, without forgotten words."""
-        units = self.index.units([key for key in (fact.source, *fact.also) if key])
-        visible_units = map(self.index.visible, units.values())
+        visible_units = map(self.index.visible, self.index.turns(fact.turns))
         return [unit for unit in visible_units if isinstance(unit, FiledTurn)]
 
     def _without_forgotten_quote(self, row: Mapping[str, object]) -> dict[str, object]:

@@ -167,9 +167,7 @@ class FileSync:
             if fact_id not in created_at and first_met(fact_id) is None
         ]
         if unknown:
-            units = self.index.units(unknown).values()
-            facts = [unit for unit in units if isinstance(unit, Fact)]
-            self._meet(facts, self.clock())
+            self._meet(self.index.facts(unknown), self.clock())
 
     # -- effects of a scan -------------------------------------------------------------
 

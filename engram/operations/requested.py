@@ -224,8 +224,7 @@ class RequestedRuns:
             ]
         else:
             found = self.retriever.recall(about, kinds=["fact"], record=False)
-            units = self.index.units([hit["id"] for hit in found["hits"]])
-            facts = [one for one in units.values() if isinstance(one, Fact)]
+            facts = self.index.facts(hit["id"] for hit in found["hits"])
         chosen = [one for one in facts if self._may_be_source(one)]
         if len(chosen) < 2:  # one memory needs no conclusion
             raise NotFoundError(

@@ -361,9 +361,7 @@ class StatementOperations:
         if equal := self.note_writer.duplicate(asked.text, asked.persona, now):
             return equal.id
         facts = self.index.catalog.facts(filed.key)
-        return next(
-            (one.id for one in facts if filed.key in (one.source, *one.also)), ""
-        )
+        return next((one.id for one in facts if filed.key in one.turns), "")
 
     def _check_source(self, asked: Asked, turn: Turn, now: datetime) -> None:
         """Raise ForbiddenError if the source of a statement may not store it (`X27`).

@@ -156,7 +156,7 @@ class Comparison:
         question = replace(ranking.parse_question(fact.text, when), akin={})
         pool = self.settings.policy.dedup.pool
         by_words = [unit for _, unit in self.index.by_words(question, where, pool)]
-        units = [*by_words, *self.index.units(list(cosines)).values()]
+        units = [*by_words, *self.index.facts(cosines)]
         found = {unit.id: unit for unit in units if isinstance(unit, Fact)}
         return [unit for unit in found.values() if unit.id != fact.id]
 
@@ -179,9 +179,13 @@ class Comparison:
         """Return how new a statement is among the facts near it (`D3`)."""
         policy = self.settings.policy
         near = [one for one in known if one.visible][: policy.dedup.neighbours]
-        # Another value is not a repetition.
+        # Another value and a denial are near, and no repetition.
         return surprise(
-            [one.similarity for one in near if not one.distinct],
+            [
+                one.similarity
+                for one in near
+                if not one.distinct or one.similarity <= similarity.DISTINCT
+            ],
             policy.dedup,
             policy.similarity,
             novelty=self.is_calibrated,

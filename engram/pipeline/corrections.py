@@ -135,7 +135,7 @@ class Corrections:
             {
                 fact.id: fact
                 for fact in facts
-                if fact.status == "active" and turn.key in {fact.source, *fact.also}
+                if fact.status == "active" and turn.key in fact.turns
             }.values()
         )
 

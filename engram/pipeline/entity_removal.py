@@ -66,7 +66,7 @@ class _Support:
             edge, (fact for end in ends for fact in self.live.get(end, ()))
         ):
             return False
-        keys = {key for fact in hidden for key in (fact.source, *fact.also) if key}
+        keys = {key for fact in hidden for key in fact.turns}
         visible = map(self.index.visible, self.index.units(sorted(keys)).values())
         texts = [unit.turn.text for unit in visible if isinstance(unit, FiledTurn)]
         return not any(

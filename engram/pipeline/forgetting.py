@@ -195,9 +195,8 @@ class Forgetting:
     def add_evidence(self, plan: HidePlan, fact: Fact) -> None:
         """Add the sentences that support a fact to a plan."""
         evidence = self.evidence(fact)
-        for unit in self.index.units(evidence.turns).values():
-            if isinstance(unit, FiledTurn):
-                plan.add(unit, *self.stating(fact, unit, evidence.quotes))
+        for turn in self.index.turns(evidence.turns):
+            plan.add(turn, *self.stating(fact, turn, evidence.quotes))
 
     def _resting_on(
         self, spoken: Mapping[str, tuple[FiledTurn, Collection[str]]], instead: str
@@ -209,7 +208,7 @@ class Forgetting:
             fact.id: fact
             for fact in found
             if fact.status in STATUSES
-            and (sources := {fact.source, *fact.also} - {""})
+            and (sources := {*fact.turns})
             and sources & spoken.keys()
             and sources - gone <= spoken.keys()
             and all(
@@ -308,9 +307,7 @@ class Forgetting:
         self.note_writer.log_actions(log)
         rows = _of_turns(plan, equal=equal)
         self.index.tombstones.add([head | row for row in rows])
-        sources = [
-            key for one in plan.facts.values() for key in (one.source, *one.also)
-        ]
+        sources = [key for one in plan.facts.values() for key in one.turns]
         self.summaries.drop([*plan.spoken, *sources])
         return unchanged
 
@@ -607,15 +604,10 @@ class Forgetting:
         These are the turns named in its note, the turns that confirmed it according to
         the action log, and the turns of memories that were merged into it.
         """
-        older = self.index.units(fact.supersedes).values()
-        facts = [fact]
-        facts += [
-            one
-            for one in older
-            if isinstance(one, Fact) and decide.is_merged(one, fact)
-        ]
+        older = self.index.facts(fact.supersedes)
+        facts = [fact, *(one for one in older if decide.is_merged(one, fact))]
         rows = [row for one in facts for row in self.vault.actions_of(one.id)]
-        keys = [key for one in facts for key in (one.source, *one.also)]
+        keys = [key for one in facts for key in one.turns]
         keys += [
             str(row.get("turn") or "")
             for row in rows
@@ -632,7 +624,7 @@ class Forgetting:
             for fact in some
             if fact.id != without
             and fact.status not in {"forgotten", "superseded"}
-            and {fact.source, *fact.also} & {*turns}
+            and {*fact.turns} & {*turns}
         ]
 
     # -- equal and similar statements --------------------------------------------------
@@ -712,12 +704,10 @@ class Forgetting:
         please." occurs in other conversations and is none.
         """
         evidence = self.evidence(fact)
-        units = self.index.units(evidence.turns).values()
         return [
             sentence
-            for unit in units
-            if isinstance(unit, FiledTurn)
-            for sentence in self.stating(fact, unit, evidence.quotes)
+            for turn in self.index.turns(evidence.turns)
+            for sentence in self.stating(fact, turn, evidence.quotes)
             if len(content(sentence)) >= FEW and not are_equal(fact.text, sentence)
         ]
 

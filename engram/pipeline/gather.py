@@ -20,7 +20,6 @@ from engram.core.language.quotations import parts
 from engram.core.language.secrets import is_redacted
 from engram.core.language.states import in_context
 from engram.core.lifecycle import hidden_reason
-from engram.core.records import Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.core.trust import containment_reason
 from engram.ingest.requests import NOT_KEPT
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from engram.core.actions import Action
     from engram.core.decide import Relation
     from engram.core.language.states import State
-    from engram.core.records import Turn
+    from engram.core.records import Fact, FiledTurn, Turn
     from engram.pipeline.candidates import Said
     from engram.pipeline.compare import Comparison
     from engram.pipeline.plan import WritePlan
@@ -244,10 +243,9 @@ class Gatherer:
         later = [known]
         for one in later:
             older = sorted({*one.supersedes} - seen)
-            units = self.comparison.index.units(older) if older else {}
-            seen |= units.keys()
-            for old in units.values():
-                if not isinstance(old, Fact) or decide.is_merged(old, one):
+            for old in self.comparison.index.facts(older):
+                seen.add(old.id)
+                if decide.is_merged(old, one):
                     continue
                 is_over = old.status in {"invalidated", "superseded"}
                 if is_over and content_hash(old.text) == digest:
@@ -313,9 +311,7 @@ class Gatherer:
 
     def turns(self, fact: Fact) -> list[Turn]:
         """Return the attributed turns that support a fact (`trust.turn_as_evidence`)."""
-        keys = [key for key in (fact.source, *fact.also) if key]
-        units = self.note_writer.index.units(keys)
-        filed = [unit for unit in units.values() if isinstance(unit, FiledTurn)]
+        filed = self.note_writer.index.turns(fact.turns)
         # In a turn without a quotation all words are the speaker's.
         if not any(parts(one.turn.text) for one in filed):
             return [one.turn for one in filed]

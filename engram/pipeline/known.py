@@ -230,11 +230,7 @@ class KnownFacts:
             semantic.similar(self.index.lexical, vector, where, NEAREST)
             for vector in vectors
         )
-        return [self._facts([key for key, _ in near]) for near in found]
-
-    def _facts(self, keys: Sequence[str]) -> list[Fact]:
-        units = self.index.units(keys)
-        return [unit for key in keys if isinstance(unit := units.get(key), Fact)]
+        return [self.index.facts(key for key, _ in near) for near in found]
 
 
 def _best_first(searches: Sequence[Sequence[tuple[float, Fact]]]) -> list[Fact]:

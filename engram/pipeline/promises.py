@@ -79,7 +79,7 @@ class PromiseSettler:
             if (todos.is_open(fact) or todos.ran_out(fact) or _is_announced(fact, own))
             and own.private_to in {None, fact.persona}
             and (fact.created is None or fact.created <= own.occurred_at)
-            and turn.key not in {fact.source, *fact.also}
+            and turn.key not in fact.turns
         ]
 
     def _announced(self, turn: Turn) -> list[Fact]:
@@ -129,8 +129,7 @@ class PromiseSettler:
         `asked` is the key of the turn that may refer to any of them.
         """
         turn = self.index.unit(asked)
-        units = self.index.units(list(chosen)).values()
-        facts = [one for one in units if isinstance(one, Fact) and todos.is_open(one)]
+        facts = list(filter(todos.is_open, self.index.facts(chosen)))
         if facts and isinstance(turn, FiledTurn):
             why = todos.KEPT if tag == todos.FULFILLED else todos.CANCELLED
             plan = WritePlan(self.note_writer.settings, now, self.note_writer)

@@ -234,7 +234,7 @@ class Retraction:
         if not request.wish.named:
             facts = [*self._plan(passages, ()).facts.values()]
         units = {fact.id: fact.text for fact in facts}
-        known = _sources(facts)
+        known = {key for fact in facts for key in fact.turns}
         for one, text in passages:
             if one.turn.role == "user" and one.key not in known:
                 units[one.key] = f"{units.get(one.key, '')} {text}".strip()
@@ -422,15 +422,11 @@ def _sentences(turn: FiledTurn) -> Iterator[tuple[int, int, str]]:
         yield start, end, text[start:end]
 
 
-def _sources(facts: Iterable[Fact]) -> set[str]:
-    return {key for fact in facts for key in (fact.source, *fact.also)} - {""}
-
-
 def _without_fact(
     passages: Sequence[tuple[FiledTurn, str]], facts: Sequence[Fact]
 ) -> list[str]:
     """Return the user's sentences that support none of these facts."""
-    known = _sources(facts)
+    known = {key for fact in facts for key in fact.turns}
     return [
         text
         for turn, text in passages

@@ -123,4 +123,4 @@ def _chain(index: Index, name: str) -> list[Fact]:
 
 
 def _facts(index: Index, names: Sequence[str]) -> list[Fact]:
-    return [one for one in index.units(list(names)).values() if isinstance(one, Fact)]
+    return index.facts(names)

@@ -121,14 +121,14 @@ QUOTE = 280
 
 def evidence(facts: Iterable[Fact]) -> set[str]:
     """Return the keys of the turns that support the facts."""
-    return {key for fact in facts for key in (fact.source, *fact.also) if key}
+    return {key for fact in facts for key in fact.turns}
 
 
 def voices_of(
     fact: Fact, voices: Mapping[str, trust.TurnSource]
 ) -> list[trust.TurnSource]:
     """Return the known voices of the turns that support a fact."""
-    return [voices[key] for key in (fact.source, *fact.also) if key in voices]
+    return [voices[key] for key in fact.turns if key in voices]
 
 
 def provenance(

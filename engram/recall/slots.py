@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from engram.core import personas, ranking
 from engram.core.language.states import USER, names_same, state_asked_for
-from engram.core.records import Fact
 from engram.recall.hits import recallable
 from engram.recall.topics import is_over
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.language.states import State
+    from engram.core.records import Fact
     from engram.index.database import Unit
     from engram.recall.request import RankedCandidates, RecallSearch
 
@@ -94,9 +94,8 @@ def _last_ended(
     index, now = search.index, search.request.now
     ended = [
         (unit.valid_until or now, unit.id, unit)
-        for unit in index.units(keys).values()
-        if isinstance(unit, Fact)
-        and is_over(unit, now)
+        for unit in index.facts(keys)
+        if is_over(unit, now)
         and personas.sees(search.request.persona, unit.persona)
         and index.visible(unit) is not None
     ]

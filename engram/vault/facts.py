@@ -167,7 +167,7 @@ def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
 
     Default values are left out.
     """
-    sources = [f"[[{key}]]" for key in (fact.source, *fact.also) if key]
+    sources = [f"[[{key}]]" for key in fact.turns]
     keys: dict[str, object] = {
         "id": fact.id,
         "category": fact.category,

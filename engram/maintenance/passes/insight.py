@@ -157,7 +157,7 @@ def concluded_fact(
     supersedes: tuple[str, ...] = (),
 ) -> Fact:
     """Return a new memory with the turns, entities and tags of its sources."""
-    turns = _distinct(key for fact in facts for key in (fact.source, *fact.also) if key)
+    turns = _distinct(key for fact in facts for key in fact.turns)
     names = tuple(fact.id for fact in facts)
     return Fact(
         ulid(now, "\n".join((by, *names, content_hash(text)))),

@@ -270,7 +270,7 @@ def _edit(view: PassView, old: Fact, new: Fact, why: str) -> Edit:
 
 def _keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
     """Return the keys of a note that a merge or a verdict may change."""
-    sources = [f"[[{key}]]" for key in (fact.source, *fact.also) if key]
+    sources = [f"[[{key}]]" for key in fact.turns]
     times = {"expires": fact.expires, "valid_until": fact.valid_until}
     return {
         "status": fact.status,

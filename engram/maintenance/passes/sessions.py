@@ -445,7 +445,7 @@ def _own_words_summary(
     promised: list[str] = []
     for one in view.active():
         fact = one.fact
-        if keys.isdisjoint({fact.source, *fact.also}):
+        if keys.isdisjoint(fact.turns):
             continue
         category = category_of(fact.category)
         if category.promise:
