@@ -34,7 +34,6 @@ def _parameter(param: Param, *, last: bool) -> click.Parameter:
             [param.name],
             type=kind,
             required=param.required,
-            default=param.default,
             nargs=-1 if several or param.kind == "list" else 1,
         )
     flag, meaning = param.flag, _sentence(_meaning(param))
