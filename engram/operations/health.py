@@ -170,7 +170,7 @@ class HealthOperations:
         """Return in words whether the embedding model's similarities are calibrated."""
         semantic = self.index.semantic
         if semantic and semantic.only_ranks:
-            return "its similarities only rank"
+            return "its similarities order the hits only"
         if semantic is None or not semantic.scale.calibrated:
             return "its similarities are used for ranking only, until there are enough pairs to calibrate"
         return "its similarities are calibrated on the memories of this vault"
