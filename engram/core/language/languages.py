@@ -381,12 +381,12 @@ def needed_words(pattern: str) -> tuple[frozenset[str], ...]:
 
 
 _PART = re.compile(
-    r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)|\[\^?\]?(?:\\.|[^\]\\])*\]"
+    r"[\w' ]+(?![?*{])|\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)|\[\^?\]?(?:\\.|[^\]\\])*\]"
     r"|\((?:\?(?:P<\w+>|P=|[a-z-]*:|<?[=!]))?|[?*+]\??|\{\d*,?\d*\}\??|.",
     re.DOTALL,
 )
 _OPTIONAL = re.compile(r"[?*]|\{0?,")
-_LITERAL = re.compile(r"\\[^\w]|[^\\.^$\[(+{]")
+_LITERAL = re.compile(r"[\w' ]+|\\[^\w]|[^\\.^$\[(+{]")
 
 
 def _branches(parts: Iterator[str]) -> list[list[frozenset[str]]]:
@@ -405,7 +405,7 @@ def _branches(parts: Iterator[str]) -> list[list[frozenset[str]]]:
             needs = _any(_branches(parts))
             items.append(frozenset() if part.endswith(("=", "!")) else needs)
         elif _LITERAL.fullmatch(part):
-            items.append(_folded(part[-1]))
+            items.append(_folded(part.removeprefix("\\")))
         else:
             items.append(frozenset())
     return [*branches, _needs(items)]

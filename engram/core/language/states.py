@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
@@ -445,9 +445,12 @@ class _Part:
         self.is_from = _FROM_DATE.search(self.marked) is not None
         timeless = " ".join(rules.without_times(self.bare).split())
         self.forms = dict.fromkeys((self.bare, self.marked, self.whole, timeless))
-        self.rows = rules.rows.of(
-            "\n".join(f"{rules.speaker} {one}" for one in self.forms)
-        )
+
+    @cached_property
+    def rows(self) -> list[tuple[_StateRow, LazyPattern]]:
+        """The rows that may fit a form."""
+        speaker = self.rules.speaker
+        return self.rules.rows.of("\n".join(f"{speaker} {one}" for one in self.forms))
 
     def states(self, *, introduces: bool) -> list[State]:
         """Return its states, of the first row that fits; the subject may be elided."""
