@@ -23,7 +23,6 @@ from engram.core.lifecycle import hidden_reason
 from engram.core.records import Fact
 from engram.index.filters import SearchFilter
 from engram.index.hiding import is_sensitive
-from engram.llm.links import known_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -68,6 +67,8 @@ class KnownFacts:
         sensitive ones: those about the household's health, the open promises, then the
         nearest. `before` are the turns just before; `embed` makes vectors.
         """
+        from engram.llm.links import known_line
+
         policy, most = self.policy.extraction, SENTENCES
         own = [turn for turn in turns if turn.role == "user"]
         if not own or not policy.known:

@@ -246,20 +246,17 @@ class LazyPattern:
     those of `re.Pattern`.
     """
 
-    __slots__ = ("_compiled", "_flags", "_needs", "pattern")
+    __slots__ = ("_compiled", "_flags", "pattern")
 
     def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
         self.pattern = pattern
         self._flags = flags
-        self._needs: tuple[frozenset[str], ...] | None = None
         self._compiled: re.Pattern[str] | None = None
 
     @property
     def needs(self) -> tuple[frozenset[str], ...]:
         """The `needed_words` of the pattern."""
-        if self._needs is None:
-            self._needs = needed_words(self.pattern)
-        return self._needs
+        return needed_words(self.pattern)
 
     def _expression(self, text: str) -> re.Pattern[str]:
         """Return the expression, or one without a match if `text` lacks its words."""
@@ -368,6 +365,7 @@ def options(*, ignore_case: bool = True) -> re2.Options:
     return chosen
 
 
+@cache
 def needed_words(pattern: str) -> tuple[frozenset[str], ...]:
     """Return sets of folded words; a text that matches `pattern` has one of each.
 
