@@ -219,19 +219,6 @@ def test_a_change_within_one_tick_of_the_clock_is_found(world):
     assert world.catalog.unit("notes/a.md").text == "two"
 
 
-def test_only_the_asked_places_are_looked_at(world):
-    """A scan of a folder takes in what is below it and nothing else."""
-    world.put("notes/a/1.md", "one")
-    world.put("notes/b/2.md", "two")
-    world.scanner.scan()
-    world.put("notes/a/1.md", "one more")
-    world.put("notes/b/2.md", "two more")
-    assert world.scanner.scan([world.root / "notes" / "a"]).changed == ("notes/a/1.md",)
-    assert world.scanner.scan([world.root / "notes" / "b" / "2.md"]).changed == (
-        "notes/b/2.md",
-    )
-
-
 def test_a_path_outside_the_vault_is_nothing_to_us(world, tmp_path):
     """A scan cannot be talked into reading elsewhere."""
     (tmp_path / "other.md").write_text("secret")
@@ -268,17 +255,6 @@ def test_an_edit_is_told_with_the_fact_before_and_after(world):
     )
 
 
-def test_a_status_set_by_hand_is_told_and_obeyed(world):
-    """`status: archived` takes the fact out of the active ones."""
-    fact = world.fact("Anna prefers tea.")
-    world.scanner.scan()
-    world.fact("Anna prefers tea.", path=fact.path, id=fact.id, status="archived")
-    (edit,) = world.scanner.scan().edited
-    assert (edit.before.status, edit.after.status) == ("active", "archived")
-    assert world.catalog.unit(fact.id).status == "archived"
-    assert world.catalog.active_hashes() == {}
-
-
 def test_a_move_keeps_the_memory(world):
     """A file moved to archive/ is the same fact in another place, neither added nor
     deleted.
@@ -296,22 +272,6 @@ def test_a_move_keeps_the_memory(world):
     assert diff.edited[0].after.status == "archived"
     assert world.catalog.find_fact(to).id == fact.id
     assert world.gone().deleted == ()
-
-
-def test_a_move_is_seen_even_when_only_one_end_is_looked_at(world):
-    """The watcher may tell of the new path first."""
-    fact = world.fact("Anna prefers tea.")
-    world.put("notes/a.md", "mine")
-    world.scanner.scan()
-    (world.root / fact.path).rename(world.root / "facts/x.md")
-    (world.root / "notes/a.md").rename(world.root / "notes/b.md")
-    diff = world.scanner.scan(["facts/x.md", "notes/b.md"])
-    assert {(moved.path, moved.to) for moved in diff.moved} == {
-        (fact.path, "facts/x.md"),
-        ("notes/a.md", "notes/b.md"),
-    }
-    assert world.catalog.unit("notes/a.md") is None
-    assert world.catalog.unit("notes/b.md").text == "mine"
 
 
 # row: X8
@@ -495,23 +455,6 @@ def test_a_sync_conflict_copy_goes_to_review_not_to_facts(world, name):
     assert (world.root / path).exists()
 
 
-def test_an_unfinished_merge_is_the_same_memory_and_waits_for_a_person(world):
-    """Git's marks in a fact are for a person; until then it says what stands there, for
-    the old words do not.
-    """
-    fact = world.fact("Anna prefers tea.")
-    world.scanner.scan()
-    world.put(fact.path, "<<<<<<< HEAD\ntea\n=======\ncoffee\n>>>>>>> other\n")
-    diff = world.scanner.scan()
-    assert [(conflict.path, conflict.why) for conflict in diff.conflicts] == [
-        (fact.path, "merge-markers")
-    ]
-    assert (
-        world.catalog.find_fact(fact.id).text
-        == "<<<<<<< HEAD\ntea\n=======\ncoffee\n>>>>>>> other"
-    )
-
-
 # row: X3
 def test_a_note_of_fifty_megabytes_is_a_problem_and_is_left_alone(world):
     """It is named, not read, and what was known of it stays."""
@@ -568,16 +511,6 @@ def test_a_file_that_cannot_be_read_is_a_problem_until_it_can(world):
     assert world.catalog.unit("notes/a.md").text == "one"
 
 
-def test_a_name_that_is_no_utf8_is_a_problem(world):
-    """Such a file cannot be linked to or shown; it is left alone."""
-    (world.root / "notes").mkdir()
-    Path(os.fsdecode(os.fsencode(world.root) + b"/notes/caf\xe9.md")).write_text(
-        "words"
-    )
-    diff = world.scanner.scan()
-    assert ([problem.code for problem in diff.problems], diff.added) == (["name"], ())
-
-
 def test_a_pipe_named_like_a_note_does_not_hang_the_scan(world):
     """Only regular files are opened."""
     (world.root / "notes").mkdir()
@@ -586,20 +519,6 @@ def test_a_pipe_named_like_a_note_does_not_hang_the_scan(world):
 
 
 # ------------------------------------------------------------------------------------------- own writes
-
-
-def test_our_own_move_is_no_persons_doing(world):
-    """After a move we made, neither a move nor a deletion is told."""
-    fact = world.fact("Anna prefers tea.")
-    world.fact("Ben likes bread.")
-    world.scanner.scan()
-    raw = (world.root / fact.path).read_bytes()
-    (world.root / "archive").mkdir()
-    (world.root / fact.path).rename(world.root / "archive" / "x.md")
-    world.scanner.wrote({"archive/x.md": raw})
-    diff = world.gone()
-    assert (diff.moved, diff.deleted, diff.edited) == ((), (), ())
-    assert world.catalog.find_fact(fact.id).path == "archive/x.md"
 
 
 def test_appended_turns_are_the_only_news_of_a_conversation(world):
@@ -691,22 +610,6 @@ def test_a_record_is_read_back_as_it_was_written(world):
     assert world.catalog.find_fact(fact.id) == parsed
     assert isinstance(world.catalog.unit("notes/a.md"), OwnNote)
     assert world.catalog.unit("2026-11-20-s1#^t1") == turns()[0]
-
-
-def test_files_of_one_conversation_come_oldest_first(world):
-    """Intake decides by the last of them where the next turn goes."""
-    for day in (2, 1):
-        when = WHEN + timedelta(days=day)
-        world.put(
-            f"sessions/d/{when:%Y-%m-%d}-s1.md",
-            sessions.new_session(turns(when=when, stem=f"{when:%Y-%m-%d}-s1"), ZONE),
-        )
-    world.scanner.scan()
-    assert [file.path for file in world.catalog.sessions("s1", None)] == [
-        "sessions/d/2026-11-21-s1.md",
-        "sessions/d/2026-11-22-s1.md",
-    ]
-    assert world.catalog.sessions("unknown", None) == []
 
 
 def test_readers_are_not_disturbed_by_a_writer(world):
@@ -808,18 +711,6 @@ def test_a_catalogue_of_another_zone_or_version_is_not_believed(world):
     Scanner(other, world.root, UTC, world.policy, world.clock).scan(["notes"])
     assert (other.complete, other.counts()["files"]) == (True, 1)
     other.close()
-
-
-def test_a_restart_keeps_the_marks(world):
-    """An index saved at a mark goes on from there."""
-    world.put("notes/a.md", "one")
-    world.scanner.scan()
-    mark = world.catalog.mark
-    world.restart()
-    world.put("notes/b.md", "two")
-    assert world.scanner.scan().added == ("notes/b.md",)
-    delta = world.catalog.since(mark)
-    assert (delta.fresh, [unit.path for unit in delta.added]) == (False, ["notes/b.md"])
 
 
 # row: X20

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.fakes.sentences import rows
 from tests.unit.conftest import START
 
 
@@ -26,21 +27,7 @@ def asked(sim, question, k=3):
 # row: A7
 @pytest.mark.parametrize(
     ("before", "after", "old"),
-    [
-        ("I live in Munich.", "I've moved to Augsburg.", "The user lives in Munich."),
-        ("I love jazz.", "I can't stand jazz any more.", "The user loves jazz."),
-        (
-            "Paula is my girlfriend.",
-            "Paula and I broke up.",
-            "Paula is the user's girlfriend.",
-        ),
-        ("I work at Siemens.", "I quit my job.", "The user works at Siemens."),
-        (
-            "My favourite colour is green.",
-            "My favourite colour is blue now.",
-            "The user's favourite colour is green.",
-        ),
-    ],
+    rows("changes", "a_change_of_state_ends_the_old_one_the_same_day"),
 )
 def test_a_change_of_state_ends_the_old_one_the_same_day(
     simulation, notes, before, after, old

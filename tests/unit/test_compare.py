@@ -4,9 +4,7 @@ socket.
 
 from __future__ import annotations
 
-import gc
 import json
-import weakref
 from dataclasses import replace
 
 import pytest
@@ -234,15 +232,3 @@ def test_nothing_is_tied_to_what_is_over(held):
         )
         == ()
     )
-
-
-# row: X20
-def test_a_rebuilt_index_lets_the_old_one_go(held):
-    """The ladder reads the index that there is."""
-    tell(held, BERLIN)
-    weighed(held, MUNICH)
-    old = weakref.ref(held.index.lexical)
-    held.call("reindex", {})
-    assert weighed(held, MUNICH)[0].distinct == "another home"
-    gc.collect()
-    assert old() is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from datetime import UTC, datetime
 
 import pytest
@@ -13,6 +12,7 @@ from engram.core.policy import EchoPolicy, ExtractionPolicy
 from engram.core.records import SearchHit, Turn
 from engram.extraction.rules import engine
 from engram.recall.formatting import fenced
+from tests.fakes.sentences import rows
 
 POLICY = EchoPolicy()
 WHEN = datetime(2026, 3, 2, tzinfo=UTC)
@@ -69,28 +69,7 @@ def test_a_fenced_block_is_masked_in_any_form(form):
 # row: X7
 @pytest.mark.parametrize(
     ("text", "rest"),
-    [
-        ("a <memory-notes 12345678> b", "a"),
-        ("a <memory-notes 12345678> b </memory-notes aaaaaaaa> c", "a c"),
-        (
-            "a <memory-notes 12345678> b </memory-notes aaaaaaaa> c </memory-notes 12345678> d",
-            "a d",
-        ),
-        (
-            "a <memory-notes 12345678> b <memory-notes 1234abcd> c </memory-notes 1234abcd> d",
-            "a d",
-        ),
-        (
-            "a <memory-notes 11111111> b </memory-notes 11111111> c <memory-notes 11111111> d",
-            "a c",
-        ),
-        ("a </memory-notes 12345678> b", "a </memory-notes 12345678> b"),
-        (
-            "the fence is <memory-notes MARK> and no more",
-            "the fence is <memory-notes MARK> and no more",
-        ),
-        ("", ""),
-    ],
+    rows("echo", "a_block_ends_where_it_must"),
 )
 def test_a_block_ends_where_it_must(text, rest):
     """At its own end, which text inside cannot forge; else at any end; else with the
@@ -250,28 +229,6 @@ def test_memory_of_what_was_handed_out_is_bounded():
     known.note("d", " ".join(f"w{number}" for number in range(100)))
     assert len(known.of("d")) == 10
     assert len(known.dump()) <= 3
-
-
-def test_many_threads_lose_nothing():
-    """Recall notes and a batch asks at the same time."""
-    known = HandedOut(EchoPolicy(texts=1000))
-    texts = [f"text {number} was handed out in this session" for number in range(200)]
-
-    def work(part):
-        for text in part:
-            known.note("s", text)
-            known.of("s")
-
-    threads = [
-        threading.Thread(target=work, args=(texts[start::4],)) for start in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert known.of("s") == frozenset().union(
-        *(shingles(text, POLICY) for text in texts)
-    )
 
 
 # row: X7

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engram.core.language.equal_statements import are_equal
+from tests.fakes.sentences import rows
 
 EQUAL = (
     ("I take 20 mg of citalopram.", "The user takes 20 mg of citalopram"),
@@ -16,20 +17,7 @@ EQUAL = (
     ("The key is under the pot.", "Please remember that the key is under the pot!"),
     ("Mein Therapeut ist Dr. Vos.", "Dein Therapeut ist Dr. Vos."),
 )
-DIFFERENT = (
-    ("I take 20 mg of citalopram.", "I take 20 mg of omeprazole."),
-    ("I take 20 mg of citalopram.", "Anna takes 20 mg of citalopram."),
-    ("Rita lent Max 50 euros.", "Max lent Rita 50 euros."),
-    ("I lent you 50 euros.", "You lent me 50 euros."),
-    ("The printer is in room 5.", "The scanner is in room 5."),
-    ("The invoice is INV-98765-A.", "The invoice is INV-98765-B."),
-    ("The number is MRN-45678.", "The number is MRN-456789."),
-    ("Liam's dentist is Dr. Wu.", "Noah's dentist is Dr. Wu."),
-    ("Wifi: hunter2.", "Wifi: hunter3."),
-    ("My therapist is Dr. Vos.", "Is my therapist Dr. Vos?"),
-    ("I eat meat.", "I don't eat meat."),
-    ("I moved to Berlin.", "I move to Berlin."),
-)
+DIFFERENT = rows("equal_statements", "different")
 
 
 # row: A26

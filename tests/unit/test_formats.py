@@ -117,13 +117,6 @@ def test_the_offset_is_written_only_in_the_hour_that_repeats():
     )
 
 
-def test_a_taken_name_gets_the_first_free_number():
-    """Counting from two."""
-    taken = {"a", "a-2"}
-    assert formats.unused_name("a", taken.__contains__) == "a-3"
-    assert formats.unused_name("b", taken.__contains__) == "b"
-
-
 BEGIN, END = "%% engram:begin list %%", "%% engram:end list %%"
 
 
@@ -152,9 +145,3 @@ def test_only_what_stands_between_the_markers_is_replaced(body, written):
     """
     assert replace_block(body, "list", "- a") == written
     assert replace_block(written, "list", "- a\n") == written
-
-
-def test_an_empty_block_keeps_its_markers():
-    """And other blocks are left alone."""
-    other = replace_block("", "other", "x")
-    assert replace_block(other, "list", "") == f"{other}\n{BEGIN}\n{END}\n"

@@ -9,6 +9,7 @@ import pytest
 from engram.core.policy import Policy
 from engram.core.records import Turn
 from engram.extraction.rules import engine
+from tests.fakes.sentences import rows
 
 AT = datetime(2027, 1, 11, 9, 0, tzinfo=UTC)
 
@@ -36,25 +37,7 @@ def own_names(*said: str, **more) -> list[str]:
 # row: A20
 @pytest.mark.parametrize(
     ("text", "name"),
-    [
-        ("Hi! I'm Jonas.", "Jonas"),
-        ("I'm Jonas, I'm 34, I live in Munich.", "Jonas"),
-        ("Hi, I'm Jonas, can you help me with a cake?", "Jonas"),
-        ("Hello, Jonas here. I need a recipe.", "Jonas"),
-        ("Hi, this is Jonas Keller.", "Jonas Keller"),
-        ("My name's Jonas Keller, but I live abroad.", "Jonas Keller"),
-        ("No, my name is Jonas.", "Jonas"),
-        ("Call me Jo.", "Jo"),
-        ("People call me Kit.", "Kit"),
-        ("I'm Robin. I live in York.", "Robin"),
-        ("Hi, I'm Christian, I'm 34.", "Christian"),
-        ("Hallo, ich heiße Katrin Vogel und ich wohne in Erfurt.", "Katrin Vogel"),
-        ("Ich heiße Peter.", "Peter"),
-        ("Hallo, ich bin Peter.", "Peter"),
-        ("Hi, ich bin die Katrin, 41, aus Erfurt.", "Katrin"),
-        ("Du kannst mich Jo nennen.", "Jo"),
-        ("Hi, I'm Mei. 我住在上海。", "Mei"),
-    ],
+    rows("introductions", "an_introduction_gives_a_name"),
 )
 def test_an_introduction_gives_a_name(text, name):
     assert own_names(text) == [name]
@@ -64,30 +47,7 @@ def test_an_introduction_gives_a_name(text, name):
 # row: A20
 @pytest.mark.parametrize(
     "text",
-    [
-        "Hi, I'm tired.",
-        "Hi, I'm German.",
-        "Hi, I'm Gemini.",
-        "I'm Jonas's boss.",
-        "I'm not Jonas.",
-        "Am I Jonas?",
-        "My name is Anna, right?",
-        "My name isn't Jonas.",
-        "My character's name is Jonas.",
-        "If I'm Jonas, who are you?",
-        "Imagine I'm Jonas.",
-        '"I\'m Jonas," he said.',
-        "He said his name is Jonas.",
-        "My dog's name is Rex.",
-        "Call me tomorrow.",
-        "Call me a taxi.",
-        "Call me Monday.",
-        "Ich bin müde.",
-        "Ich bin Lehrerin.",
-        "Ich bin Deutscher.",
-        "Ich bin der Chef.",
-        "Hallo, ich bin Student aus Köln.",
-    ],
+    rows("introductions", "what_looks_like_an_introduction_gives_no_name"),
 )
 def test_what_looks_like_an_introduction_gives_no_name(text):
     assert own_names(text) == []
@@ -115,25 +75,7 @@ def test_in_a_group_a_label_that_is_no_persons_name_names_the_speaker():
 # row: X2
 @pytest.mark.parametrize(
     ("text", "statements"),
-    [
-        (
-            "My sister Eva is a dentist and lives in Porto.",
-            ["Eva is the user's sister.", "Eva is a dentist.", "Eva lives in Porto."],
-        ),
-        (
-            "My birthday is on 3 May and Eva's birthday is on 9 November.",
-            ["The user's birthday is on 3 May.", "Eva's birthday is on 9 November."],
-        ),
-        ("My mother runs a bakery.", ["The user's mother runs a bakery."]),
-        (
-            "I drive a Skoda, my best friend Felix drives a Tesla.",
-            [
-                "The user drives a Skoda.",
-                "Felix is the user's best friend.",
-                "Felix drives a Tesla.",
-            ],
-        ),
-    ],
+    rows("introductions", "each_thing_of_one_sentence_is_a_fact"),
 )
 def test_each_thing_of_one_sentence_is_a_fact(text, statements):
     assert texts(text) == statements
@@ -142,36 +84,7 @@ def test_each_thing_of_one_sentence_is_a_fact(text, statements):
 # row: X2
 @pytest.mark.parametrize(
     ("text", "told"),
-    [
-        (
-            "I'm Mona, 52, from Derby.",
-            [
-                "The user's name is Mona.",
-                "The user is 52 (as of 11 January 2027).",
-                "The user is from Derby.",
-            ],
-        ),
-        (
-            "Hi, I'm Olga, freelance translator, based in Lyon.",
-            [
-                "The user's name is Olga.",
-                "The user is a freelance translator.",
-                "The user is based in Lyon.",
-            ],
-        ),
-        (
-            "Servus, ich bin der Toni, 44, aus Passau.",
-            [
-                "Die Person heißt Toni.",
-                "Die Person ist 44.",
-                "Die Person ist aus Passau.",
-            ],
-        ),
-        ("Hi, I'm Olga, my sister, 30, is ill.", ["The user's name is Olga."]),
-        ("Hi, I'm Olga, 20 minutes late again.", ["The user's name is Olga."]),
-        ("Hi, I'm Olga, from accounting.", ["The user's name is Olga."]),
-        ("I'm fine, 52 people came.", []),
-    ],
+    rows("introductions", "age_home_and_job_may_follow_the_name"),
 )
 def test_age_home_and_job_may_follow_the_name(text, told):
     assert texts(text) == told

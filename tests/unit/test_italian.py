@@ -5,26 +5,13 @@ from __future__ import annotations
 import pytest
 
 from engram.core.language.privacy import reference
+from tests.fakes.sentences import rows
 from tests.unit.language_tables import facts
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("Resta tra noi: Marta è incinta.", "itself"),
-        ("Che resti tra noi, ma mi licenzio.", "itself"),
-        ("Non dirlo a nessuno, ho vinto alla lotteria.", "itself"),
-        ("Detto tra noi, il capo non mi piace.", "itself"),
-        ("Posso confidarti un segreto?", "after"),
-        ("Non dire niente a Marco della festa.", "itself"),
-        ("Acqua in bocca: domani è la sorpresa.", "itself"),
-        ("Tra noi c'è stato un malinteso.", ""),
-        ("È un segreto?", "before"),
-        ("La distanza tra noi e il mare è poca.", ""),
-        ("Il segreto della carbonara è il guanciale.", ""),
-        ("Non dirmi che piove!", ""),
-        ("Non ho segreti.", ""),
-    ],
+    rows("italian", "a_request_for_privacy_in_italian"),
 )
 def test_a_request_for_privacy_in_italian(text: str, expected: str) -> None:
     assert reference(text) == expected

@@ -5,26 +5,13 @@ from __future__ import annotations
 import pytest
 
 from engram.core.language.privacy import reference
+from tests.fakes.sentences import rows
 from tests.unit.language_tables import facts
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("Fica entre nós: a Marta está grávida.", "itself"),
-        ("Que isto fique só entre nós.", "before"),
-        ("Não contes a ninguém, mas vou pedir demissão.", "itself"),
-        ("Não conta pra ninguém, viu?", "before"),
-        ("Posso te contar um segredo?", "after"),
-        ("Cá entre nós, o chefe é chato.", "itself"),
-        ("Não digas nada ao Pedro.", "before"),
-        ("Entre nós há uma boa relação.", ""),
-        ("O segredo do bolo é o limão.", ""),
-        ("Não me digas que chove!", ""),
-        ("Isto é segredo?", ""),
-        ("Ele não conta nada a ninguém.", ""),
-        ("Não guardo segredos.", ""),
-    ],
+    rows("portuguese", "a_request_for_privacy_in_portuguese"),
 )
 def test_a_request_for_privacy_in_portuguese(text: str, expected: str) -> None:
     assert reference(text) == expected

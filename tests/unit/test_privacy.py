@@ -21,6 +21,7 @@ from engram.core.records import (
     Turn,
 )
 from tests.cpu import cpu_below
+from tests.fakes.sentences import rows
 
 ITSELF = """
 Just between us: I'm seeing a therapist because of panic attacks.
@@ -348,19 +349,7 @@ def test_a_bare_request_reaches_what_the_user_said_just_before():
 # row: E14
 @pytest.mark.parametrize(
     ("text", "covered"),
-    [
-        ("I live in Bonn. Between us, I quit. I like tea.", ["Between us, I quit."]),
-        (
-            "I have a dog. I quit. Keep that between us.",
-            ["I quit.", "Keep that between us."],
-        ),
-        (
-            "Can I tell you a secret? I quit. I like tea.",
-            ["Can I tell you a secret?", "I quit."],
-        ),
-        ("Ich wohne in Bonn. Unter uns: Ich ziehe weg.", ["Unter uns: Ich ziehe weg."]),
-        ("J'habite à Lyon. Entre nous, je pars.", ["Entre nous, je pars."]),
-    ],
+    rows("privacy", "a_request_covers_its_own_sentence"),
 )
 def test_a_request_covers_its_own_sentence(text, covered):
     assert [text[start:end] for start, end in private_parts(text)] == covered

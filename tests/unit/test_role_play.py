@@ -8,6 +8,7 @@ import pytest
 
 from engram.core.language.role_play import played
 from engram.core.records import Turn
+from tests.fakes.sentences import rows
 
 NOW = datetime(2026, 11, 21, 20, tzinfo=UTC)
 
@@ -26,19 +27,7 @@ def turns(*texts):
     ]
 
 
-OPENS = [
-    "Let's play: you are the innkeeper, I am Sir Roderick.",
-    "You interview me as a chocolatier, I'm Madame Rose.",
-    "Let's roleplay!",
-    "Can we do a quick role-play?",
-    "You be the doctor and I'll be the patient.",
-    "I'll be the king and you are my jester.",
-    "Pretend I'm your boss.",
-    "Could you act as if I were a customer?",
-    "Lass uns ein Rollenspiel machen.",
-    "Spielen wir Taverne: du bist der Wirt, ich bin Kunz.",
-    "*draws a sword* Stand back!",
-]
+OPENS = rows("role_play", "opens")
 
 EARNEST = [
     "I love role-playing games.",

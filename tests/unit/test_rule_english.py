@@ -12,6 +12,7 @@ import pytest
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
 from engram.extraction.rules.engine import extract
+from tests.fakes.sentences import rows
 
 NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday
 
@@ -190,41 +191,7 @@ def test_the_day_of_a_promise_is_that_of_the_turns_zone():
 # row: X2
 @pytest.mark.parametrize(
     "text",
-    [
-        "Can you remind me what we decided on Monday?",
-        "Could you remind me how to install numpy?",
-        "Remind me in English how to sort a list.",
-        "Remind me of the way to the station.",
-        "Can you remind me about the dentist?",
-        "Remind me to never eat there again.",
-        "Remind me to thank you tomorrow.",
-        "Remind me to do it tomorrow.",
-        "Remind me to call Anna yesterday.",
-        "Don't remind me.",
-        "You reminded me to call Anna tomorrow.",
-        "Thanks for reminding me to call Anna tomorrow.",
-        "If it rains tomorrow, remind me to take an umbrella.",
-        "Would you remind me to call mum if I asked?",
-        '"Please remind me to call Anna tomorrow," she said.',
-        "> Please remind me to call Anna tomorrow.",
-        "She asked me to remind her to call Anna tomorrow.",
-        "My boss wants me to remind him to call Ben tomorrow.",
-        "Let's role-play: I am a knight. Remind me to feed the horse tomorrow.",
-        "Write an email that says: remind me to call Anna tomorrow.",
-        "Do I have to pay the rent by Friday?",
-        "I don't need to call the bank tomorrow.",
-        "Maybe I must call the bank tomorrow.",
-        "I can't forget to breathe.",
-        "I still have to figure out this bug.",
-        "I promise you'll love the film on Friday.",
-        "My success is due to luck next week.",
-        "My patience runs out on Mondays.",
-        "Our milk runs out quickly.",
-        "My visa expired in January.",
-        "If my visa expires in March I must leave.",
-        "The plumber is coming every week.",
-        "My sister is coming.",
-    ],
+    rows("rule_english", "what_is_asked_told_or_played_is_no_promise"),
 )
 def test_what_is_asked_told_or_played_is_no_promise(text):
     """A question for what is known, others' words, conditions, denials, jokes."""
@@ -249,47 +216,7 @@ def test_between_two_people_nobody_is_asked_to_remind():
 
 @pytest.mark.parametrize(
     ("text", "statements"),
-    [
-        ("Hi! I'm Laura.", ["The user's name is Laura."]),
-        (
-            "I live in Leeds and study law.",
-            ["The user lives in Leeds.", "The user studies law."],
-        ),
-        (
-            "I'm married and have two kids.",
-            ["The user is married.", "The user has two kids."],
-        ),
-        ("I know people who live in Rome and work at Siemens.", []),
-        ("I'm going to leave and live in Madrid.", []),
-        ("im allergic to nuts", ["The user is allergic to nuts."]),
-        ("i dont eat meat", ["The user does not eat meat."]),
-        ("We have two kids, Mia and Noah.", ["The user has two kids, Mia and Noah."]),
-        ("We have a cat called Luna.", ["The user has a cat called Luna."]),
-        ("I have a problem with a dog.", []),
-        (
-            "I have a cat and a dog. Her name is Luna.",
-            ["The user has a cat and a dog."],
-        ),
-        ("My neighbour's dog barks. He's called Rex.", []),
-        ("Our dog Rex sleeps.", ["Rex is the user's dog."]),
-        ("I have type 2 diabetes.", ["The user has type 2 diabetes."]),
-        ("My son has asthma.", ["The user's son has asthma."]),
-        (
-            "My mum was diagnosed with diabetes.",
-            ["The user's mum was diagnosed with diabetes."],
-        ),
-        (
-            "I've been a nurse for 10 years.",
-            ["The user has been a nurse for 10 years."],
-        ),
-        ("I study law in Vienna.", ["The user studies law in Vienna."]),
-        ("I drive an old Volvo.", ["The user drives an old Volvo."]),
-        ("I drive a lot.", []),
-        ("I usually get up at 5:30.", ["The user usually gets up at 5:30."]),
-        ("I bought a lamp on Sunday, getting another on 4 May.", []),
-        ("Please keep your answers to yourself.", []),
-        ("Keep your answers short for this quiz.", []),
-    ],
+    rows("rule_english", "what_newcomers_say_of_themselves"),
 )
 def test_what_newcomers_say_of_themselves(text, statements):
     """One statement for each thing that is plainly said, none for what only looks like
@@ -311,24 +238,7 @@ def test_what_somebody_is_has_not_the_time_of_what_they_do(text):
 # row: C3
 @pytest.mark.parametrize(
     ("text", "statement"),
-    [
-        (
-            "We have to pay it back by June.",
-            "The user and others have to pay it back by June (June 2027).",
-        ),
-        (
-            "We must call the landlord on Monday.",
-            "The user and others must call the landlord on Monday (23 November 2026).",
-        ),
-        ("We're vegetarian.", "The user is vegetarian."),
-        (
-            "My husband and I moved to York.",
-            "The user's husband and the user moved to York.",
-        ),
-        ("We have to laugh every time.", ""),
-        ("We need to talk.", ""),
-        ("We're vegan bakers.", ""),
-    ],
+    rows("rule_english", "what_couples_say_of_themselves"),
 )
 def test_what_couples_say_of_themselves(text, statement):
     assert [one.text for one in facts(text)] == [statement] * bool(statement)

@@ -12,6 +12,7 @@ import pytest
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
 from engram.extraction.rules.engine import extract
+from tests.fakes.sentences import rows
 
 NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday
 
@@ -20,83 +21,7 @@ def facts(text):
     return extract([Turn("t1", "s1", "user", text, NOW)], ExtractionPolicy()).candidates
 
 
-TO_DO = [
-    (
-        "Mein Pass läuft im März 2027 ab.",
-        "Der Pass der Person läuft im März 2027 ab (2027-03).",
-        "2027-03-01",
-    ),
-    (
-        "Die Miete ist am 1. Dezember fällig.",
-        "Die Miete ist am 1. Dezember fällig (2026-12-01).",
-        "2026-12-01",
-    ),
-    (
-        "Mein Termin bei Dr. Vogel ist am 3. Dezember um 9 Uhr.",
-        "Der Termin der Person bei Dr. Vogel ist am 3. Dezember um 9 Uhr (2026-12-03).",
-        "2026-12-03",
-    ),
-    (
-        "Am 3. Dezember habe ich einen Termin beim Augenarzt.",
-        "Die Person hat einen Termin beim Augenarzt (2026-12-03).",
-        "2026-12-03",
-    ),
-    (
-        "Ich habe am 3. Dezember um 9 Uhr einen Termin beim Augenarzt.",
-        "Die Person hat am 3. Dezember um 9 Uhr einen Termin beim Augenarzt (2026-12-03).",
-        "2026-12-03",
-    ),
-    (
-        "Im Mai fahren wir nach Italien.",
-        "Die Person und andere fahren nach Italien (2027-05).",
-        "2027-05-01",
-    ),
-    (
-        "Der Klempner kommt am Freitag.",
-        "Der Klempner kommt am Freitag (2026-11-27).",
-        "2026-11-27",
-    ),
-    (
-        "Ich rufe morgen Anna an",
-        "Die Person ruft morgen Anna an (2026-11-22).",
-        "2026-11-22",
-    ),
-    (
-        "Ich rufe am Freitag meine Oma an.",
-        "Die Person ruft am Freitag die Oma an (2026-11-27).",
-        "2026-11-27",
-    ),
-    (
-        "Ich muss mich bis Ende des Monats anmelden.",
-        "Die Person muss sich bis Ende des Monats anmelden (2026-11-30).",
-        "2026-11-30",
-    ),
-    (
-        "Ich habe morgen einen Arzttermin.",
-        "Die Person hat morgen einen Arzttermin (2026-11-22).",
-        "2026-11-22",
-    ),
-    (
-        "Ich treffe nächste Woche Anna.",
-        "Die Person trifft nächste Woche Anna (2026-11-23/2026-11-29).",
-        "2026-11-23",
-    ),
-    (
-        "Ich verspreche, Anna am Freitag anzurufen.",
-        "Die Person verspricht, Anna am Freitag anzurufen (2026-11-27).",
-        "2026-11-27",
-    ),
-    (
-        "Erinnere mich bitte daran, am Freitag die Blumen zu gießen.",
-        "Die Person will erinnert werden: am Freitag die Blumen zu gießen (2026-11-27).",
-        "2026-11-27",
-    ),
-    (
-        "Erinner mich morgen an den Zahnarzttermin.",
-        "Die Person will erinnert werden: morgen an den Zahnarzttermin (2026-11-22).",
-        "2026-11-22",
-    ),
-]
+TO_DO = rows("rule_languages", "to_do")
 
 
 # row: X13
@@ -117,22 +42,7 @@ def test_what_is_ahead_is_a_promise_with_its_day_in_figures(text, statement, due
 # row: X13
 @pytest.mark.parametrize(
     ("text", "statements"),
-    [
-        (
-            "Ich heiße Jonas und wohne in Ulm.",
-            ["Die Person heißt Jonas.", "Die Person wohnt in Ulm."],
-        ),
-        ("Ich bin Lehrerin.", ["Die Person ist Lehrerin."]),
-        ("Mein Tierarzt ist nett.", []),
-        ("Gestern habe ich Kuchen gebacken.", []),
-        ("Heute habe ich keine Lust.", []),
-        ("Ich mag keinen Rosenkohl.", ["Die Person mag keinen Rosenkohl."]),
-        ("Ich vertrage keine Laktose.", ["Die Person verträgt keine Laktose."]),
-        (
-            "Ich spiele jeden Mittwoch Volleyball.",
-            ["Die Person spielt jeden Mittwoch Volleyball."],
-        ),
-    ],
+    rows("rule_languages", "what_newcomers_say_of_themselves"),
 )
 def test_what_newcomers_say_of_themselves(text, statements):
     found = facts(text)
@@ -143,44 +53,7 @@ def test_what_newcomers_say_of_themselves(text, statements):
 # row: X2
 @pytest.mark.parametrize(
     "text",
-    [
-        "Mein Termin war gestern.",
-        "Der Klempner kommt jeden Freitag.",
-        "Die Suppe ist fertig.",
-        "Mi tarjeta caducó en enero.",
-        "El fontanero viene todos los viernes.",
-        "La vie est belle vendredi.",
-        "Le plombier vient tous les vendredis.",
-        "L'idraulico viene ogni venerdì.",
-        "O encanador vem toda sexta-feira.",
-        "De loodgieter komt elke vrijdag.",
-        "Если мой паспорт истекает в марте, я не поеду.",
-        "Ich rufe ihn morgen an.",
-        "Ich rufe dich morgen an.",
-        "Ich muss morgen nicht arbeiten gehen.",
-        "Ich muss das bis Freitag machen.",
-        "Ich muss noch viel lernen.",
-        "Ich muss noch warten.",
-        "Ich werde morgen wahrscheinlich Anna besuchen.",
-        "Wenn es morgen regnet, muss ich den Bus nehmen.",
-        "Muss ich morgen die Steuer abgeben?",
-        "Er sagt, ich muss morgen zum Arzt.",
-        "„Ich rufe morgen Anna an“, sagte er.",
-        "Erinnere mich daran, was ich gesagt habe.",
-        "Kannst du mich daran erinnern, was wir gestern besprochen haben?",
-        "Erinnerst du dich daran, mich gestern angerufen zu haben?",
-        "Ich habe gestern einen Termin gehabt.",
-        "Ich bin müde und mein Vater Probleme hat.",
-        "Meine Mutter Freitag operiert wird.",
-        "Ich bin immer Zweiter.",
-        "Je dois l'appeler demain.",
-        "Je dois demander à Paul de m'aider demain.",
-        "Peux-tu me rappeler ce que j'ai dit ?",
-        "Mon frère et moi habitons à Lyon.",
-        "Tengo que llamarlo el viernes.",
-        "Voy a ver qué pasa mañana.",
-        "Recuérdame qué dije.",
-    ],
+    rows("rule_languages", "what_is_open_others_or_of_nobody_named_is_no_promise"),
 )
 def test_what_is_open_others_or_of_nobody_named_is_no_promise(text):
     """Doubt, denial, questions, quotations, pronouns that nobody can follow."""

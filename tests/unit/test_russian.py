@@ -6,25 +6,13 @@ import pytest
 
 from engram.core.language.privacy import reference
 from engram.core.language.promises import agenda
+from tests.fakes.sentences import rows
 from tests.unit.language_tables import facts
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("Это останется между нами: Марта беременна.", "itself"),
-        ("Никому не говори, но я увольняюсь.", "itself"),
-        ("Между нами говоря, начальник вредный.", "itself"),
-        ("Можно я расскажу тебе секрет?", "after"),
-        ("Не рассказывай об этом Маше.", "before"),
-        ("Пусть это останется между нами.", "before"),
-        ("Между нами два километра.", ""),
-        ("Секрет борща в свёкле.", ""),
-        ("Это секрет?", ""),
-        ("Не говори так.", ""),
-        ("Не говори мне, что идёт дождь.", ""),
-        ("Он никому не говорит правду.", ""),
-    ],
+    rows("russian", "a_request_for_privacy_in_russian"),
 )
 def test_a_request_for_privacy_in_russian(text: str, expected: str) -> None:
     assert reference(text) == expected

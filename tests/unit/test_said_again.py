@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from tests.fakes.sentences import rows
+
 
 def later(sim, days=1):
     sim.advance(sim.now + timedelta(days=days))
@@ -28,32 +30,7 @@ def active(sim):
 # row: A10
 @pytest.mark.parametrize(
     ("said", "left"),
-    [
-        (
-            ("I work at Siemens.", "I work at Bosch now.", "I work at Siemens."),
-            "The user works at Siemens.",
-        ),
-        (
-            ("I drive a Golf.", "I drive a Tesla now.", "I drive a Golf."),
-            "The user drives a Golf.",
-        ),
-        (
-            ("I live in Rome.", "I moved to Oslo.", "I moved back to Rome."),
-            "The user moved back to Rome.",
-        ),
-        (
-            (
-                "My dog is called Rex.",
-                "Sorry, my dog is called Max.",
-                "My dog is called Rex.",
-            ),
-            "The user's dog is called Rex.",
-        ),
-        (
-            ("My son is called Max.", "Actually, my son is called Tim."),
-            "The user's son is called Tim.",
-        ),
-    ],
+    rows("said_again", "the_latest_words_of_the_user_count"),
 )
 def test_the_latest_words_of_the_user_count(simulation, said, left):
     say(simulation, *said)

@@ -10,6 +10,7 @@ import pytest
 
 from engram.core.language.secrets import DOOR_CODE, MODES, redact
 from engram.errors import ConfigError
+from tests.fakes.sentences import rows
 
 ALNUM = string.ascii_letters + string.digits
 URLSAFE = ALNUM + "-_"
@@ -156,49 +157,8 @@ AROUND = [
     "密钥在这里：{}。",
 ]
 
-PASSWORDS = [
-    "my password is {}",
-    "My Password: {}",
-    "password={}",
-    "DB_PASSWORD={}\nDB_HOST=localhost",
-    '{{"user": "anna", "password": "{}"}}',
-    "the password for the guest wifi is {} and it works",
-    "I changed my password to {} yesterday",
-    "passwd: {}",
-    "pwd = '{}'",
-    "**Password:** {}",
-    "Password:\n{}",
-    "mysql --user=root --password={}",
-    "deploy --password {} --force",
-    "https://example.org/login?user=anna&password={}&next=1",
-    "mein Passwort ist {}",
-    "Das Kennwort lautet: {}",
-    "mon mot de passe est {}",
-    "mi contraseña es {}",
-    "la mia password è {}",
-    "minha senha é {}",
-    "mijn wachtwoord is {}",
-    "мой пароль: {}",
-    "我的密码是{}，别忘了",
-    "パスワードは {} です",
-    "passphrase: {}",
-    "user: anna pw: {}",
-    "pass={}",
-]
-TOKENS = [
-    "api_key = '{}'",
-    'API key: "{}"',
-    "my api key is {}",
-    "token={}",
-    "access_token: {}",
-    "client_secret={}",
-    "aws_secret_access_key = {}",
-    "Authorization: Bearer {}",
-    "curl -H 'X-Api-Key: {}' https://example.org",
-    "the secret for staging is {}",
-    "Mein API-Schlüssel: {}",
-    "密钥：{}",
-]
+PASSWORDS = rows("secrets", "passwords")
+TOKENS = rows("secrets", "tokens")
 OTHERS = [
     ("my PIN is {}", lambda: some("123456789", 4)),
     ("verification code: {}", lambda: some("123456789", 6)),
@@ -211,64 +171,9 @@ OTHERS = [
 ]
 
 
-ELSEWHERE = [
-    "hasło do panelu to {}",
-    "heslo do skříňky je {}",
-    "пароль от роутера {}",
-    "пароль для пошти: {}",
-    "passordet til hytta er {}",
-    "lösenordet till banken är {}",
-    "adgangskoden til skolen er {}",
-    "salasanamme on {}",
-    "a jelszó {}",
-    "parola de la birou este {}",
-    "la password del portale è {}",
-    "senha da conta: {}",
-    "şifresi {}",
-    "ο κωδικός του σπιτιού είναι {}",
-    "הסיסמה של הרשת היא {}",
-    "كلمة السر {}",
-    "इसका पासवर्ड {} है",
-    "mật khẩu wifi là {}",
-    "kata sandi email adalah {}",
-    "비밀번호가 {} 로 바뀌었어요",
-    "mdp du bureau : {}",
-    "the WLAN key is {}",
-    "la clave del wifi: {}",
-    "code wifi : {}",
-    "login: maria, password {}",
-    "{} is my password",
-    "{} is the password for my bank, ok?",
-    "{} ist mein Passwort",
-    "{} est mon mot de passe",
-    "{} es mi contraseña",
-    "{} é a minha senha",
-    "mi clave es {}",
-    "le code wifi c'est {}",
-]
+ELSEWHERE = rows("secrets", "elsewhere")
 """Sentences with a password that mixes letters and digits, in many languages."""
-PLACES = [
-    ("curl --user maria:{} https://example.org/report", 9),
-    ("mysqldump -u app -p{} shop > dump.sql", 9),
-    ("podman login -u maria -p {} registry.example.org", 12),
-    ("sshpass -p {} ssh maria@host", 9),
-    ("SMTP_PASS={}", 9),
-    ("sqlcmd -S db -U sa -P {}", 9),
-    ("redis-cli -a {} ping", 9),
-    ("machine api.example.org\n  login maria\n  password {}", 9),
-    ("Azure DevOps PAT: {}", 52),
-    ("<password>{}</password>", 9),
-    ('<setting name="Password" value="{}"/>', 9),
-    ("site,login,password\nexample.org,maria,{}\n", 9),
-    ("| host | user | password |\n|---|---|---|\n| nas | maria | {} |", 9),
-    ("Cookie: theme=dark; PHPSESSID={}; lang=en", 32),
-    ("https://example.org/file.zip?expires=1790000000&signature={}", 43),
-    ("https://example.org/done?state=x&code={}", 40),
-    ("https://example.org/#id_token={}&type=bearer", 60),
-    ("DEPLOY_TOKEN_STAGING={}", 40),
-    ("CI_SECRET: '{}'", 32),
-    ("maria:$6$saltsalt${}:19800:0:99999:7:::", 86),
-]
+PLACES = rows("secrets", "places")
 """Where programs write a secret, and its length."""
 
 

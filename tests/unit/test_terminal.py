@@ -34,21 +34,6 @@ def test_a_result_is_wrapped_at_the_width_and_says_the_same(width):
     assert all(line.startswith("    ") for line in plain[1:-1])
 
 
-@pytest.mark.parametrize(
-    ("line", "margin"),
-    [
-        ("open      The user will call the bank on Friday.", 10),
-        ("- 2026-11-23  The user's name is Mira and no other.", 14),
-        ("  where   facts of a long name in a folder", 10),
-        (" 1. Anna lives in a house by the sea, far away", 4),
-    ],
-)
-def test_what_follows_is_indented_like_the_first_words(line, margin):
-    _, *rest = terminal.wrapped(line, 30)
-    assert rest
-    assert all(part.startswith(" " * margin) and part[margin] != " " for part in rest)
-
-
 def test_a_path_is_never_broken_and_wide_letters_take_two_columns():
     path = "facts/2026-03-18/" + "x" * 90 + ".md"
     assert list(terminal.wrapped(f"    · {path}", 40))[-1].endswith(path)
