@@ -455,7 +455,7 @@ def _end(match: DateMatch) -> Interval | None:
         return None
     if match.unit() == "day":
         return match.day(match.today)
-    make = _unit if match.has("uW") else _day if match.has("d") else _named
+    make = _unit if match.has("u") else _day if match.has("d") else _named
     whole = make(replace(match, lean=1))
     return match.day((whole.end - DAY).date()) if whole else None
 
@@ -612,11 +612,7 @@ RULES: Sequence[tuple[str, str, Callable[[DateMatch], Interval | None] | None]] 
     ("shifted", r"(?:[nw]u[af]|[ih][nw]u)c?g?[dk]", _shifted),  # a week ago yesterday
     ("skip", r"[nwg]u[rLFA]g?[mjz]?[kdbpDH]|[nw]uB", None),  # two days before Christmas
     # by the end of next month, by the end of May 2027
-    (
-        "end",
-        r"[RE]g?[jmz]?(?:[usekd][jmz]?|b[jmz]?(?:,?g?y)?|y)|[Lr]?(?:(?:yu?)?b|W)g?Z",
-        _end,
-    ),
+    ("end", r"[RE]g?[jmz]?(?:[usekd][jmz]?|b[jmz]?(?:,?g?y)?|y)", _end),
     # the second Tuesday in March, the last Monday of next month
     ("nth", r"c?g?[om]k[igcLS]{0,2}(?:b(?:,?g?y)?|[mjz]u(?!u))", _nth),
     ("skip", r"okg?", None),  # the second Tuesday

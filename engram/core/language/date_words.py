@@ -59,7 +59,6 @@ _CLASSES = {
     "by_after": "N",  # までに
     "until_the_end_of": "E",  # bis ende
     "by_the_end_of": "R",  # vor ende
-    "end_sign": "Z",  # 月底
     "range_to": "T",  # from Monday to Friday
     "on": "c",  # am
     "toward": "x",  # für

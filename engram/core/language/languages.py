@@ -37,7 +37,7 @@ _SECTIONS: Mapping[str, str] = {
         parts_of_a_day_by_offset parts_of_the_day units units_by_offset
         last_or_next nearest before_last_or_after_next this weekend ago_before ago_after from_now
         from range_to beside within since since_after starting until until_after
-        by by_after end_sign by_the_end_of until_the_end_of on toward at every copula glue
+        by by_after by_the_end_of until_the_end_of on toward at every copula glue
         not_dates kinds_of_weekday clock ordinals unreal
     """,
     "tense": """

@@ -138,12 +138,13 @@ class Grammar:
         self.without_lead = Rewriting([(lead, "")]).apply
         self.adverbs = _phrases(section["adverbs"])
         times = _phrases(section["times"], r"(?<=\w )(?:{})(?!\w)")
-        self.without_times = Rewriting([(times, " ")]).apply
-        self.news = _phrases(section["news"])
+                self.news = _phrases(section["news"])
         self.additions = _phrases(section["additions"])
         self.without_phrases = Rewriting(
             (phrase, " ") for phrase in (self.news, self.additions, self.adverbs)
         ).apply
+        self.weekdays = _phrases(f"(?:on )?{self._groups['DAYS']}")
+        self.without_times = Rewriting([(self.weekdays, " "), (times, " ")]).apply
         self.limits = _phrases(section["limits"])
         self.long_ago = _phrases(section["long_ago"])
         self.undone = _phrases(section["undone"])
@@ -439,6 +440,7 @@ class _Part:
             self.is_addition = rules.additions.search(words) is not None
             self.whole = " ".join(rules.adverbs.sub(" ", words).split())
             self.marked = " ".join(without_phrases.split())
+        self.is_on_days = rules.weekdays.search(words) is not None
         bare = _MARK.sub(" ", self.marked)
         self.bare = rules.in_usual_form(" ".join(bare.split()).strip(" ,"))
         self.dated = part if DATE in self.marked else ""
@@ -454,8 +456,8 @@ class _Part:
 
     def states(self, *, introduces: bool) -> list[State]:
         """Return its states, of the first row that fits; the subject may be elided."""
-        speaker = self.rules.speaker
-        for subject in ("", speaker):
+        is_noun = self.bare.split(" ")[0].lower() in self.rules.articles
+        for subject in ("", *([] if is_noun else [self.rules.speaker])):
             for words in self.forms:
                 told = f"{subject} {words}" if subject else words
                 for row, _ in self.rows:
@@ -521,7 +523,10 @@ class _Part:
             _with_kind(name, parts.get("k")),
             value,
             over=over,
-            addition=self.is_addition or is_part or is_description,
+            addition=self.is_addition
+            or is_part
+            or is_description
+            or (self.is_on_days and not properties.thing),
             needs=row.needs,
             listed="," in words or bool(self.rules.join.search(words)),
             written=_up_to(bare_words.split(", ")[0], value) if is_one else bare_words,

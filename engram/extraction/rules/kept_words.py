@@ -74,7 +74,9 @@ def _literal(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement
         return
     if language_of_request(clause.text) == "en":
         raw = _in_english(clause, raw)
-    is_due = clause.is_ahead and asks_reminder(clause.text)
+    when = clause.when()
+    is_over = when is not None and when.end <= clause.turn.occurred_at
+    is_due = asks_reminder(clause.text) and not is_over
     yield built(clause, _DUE if is_due else _KEEP, raw, policy)
 
 
