@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.language import languages
@@ -387,15 +387,12 @@ def is_event(text: str) -> bool:
     folded = fold(text)
     code = language(words(folded)) or "en"
     for rules in (one for one in _languages(folded, "obliges") if one.code == code):
-        has_lead = rules.one("lead").search(folded) is not None
-        verbs = (
-            task(text, code).verbs
-            if has_lead
-            else map(partial(root, code=code), words(folded))
-        )
-        key = "attends" if has_lead else "occurs"
-        is_duty = not has_lead and rules.one("obliges").search(folded)
-        return not is_duty and any(rules.is_one_of(verb, key) for verb in verbs)
+        if rules.one("lead").search(folded):
+            verbs = task(text, code).verbs
+            return any(rules.is_one_of(verb, "attends") for verb in verbs)
+        stems = [root(word, code) for word in words(folded)]
+        is_duty = rules.one("obliges").search(folded) is not None
+        return not is_duty and any(rules.is_one_of(stem, "occurs") for stem in stems)
     return any(
         rules.one("event").search(folded) for rules in _languages(folded, "event")
     )

@@ -138,7 +138,7 @@ class Grammar:
         self.without_lead = Rewriting([(lead, "")]).apply
         self.adverbs = _phrases(section["adverbs"])
         times = _phrases(section["times"], r"(?<=\w )(?:{})(?!\w)")
-                self.news = _phrases(section["news"])
+        self.news = _phrases(section["news"])
         self.additions = _phrases(section["additions"])
         self.without_phrases = Rewriting(
             (phrase, " ") for phrase in (self.news, self.additions, self.adverbs)

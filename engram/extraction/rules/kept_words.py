@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core.attributes import Attribute
@@ -50,10 +49,7 @@ def literal_statements(
         for start, end in requested_parts(text, first, last):
             if any(at < end and start < at + len(quote) for at, quote in read):
                 continue
-            dates = tuple(
-                date for date in whole.dates if start <= date.start and date.end <= end
-            )
-            clause = replace(whole, start=start, end=end, dates=dates)
+            clause = whole.cut(start, end)
             if MASK not in clause.words:
                 yield from _literal(clause, policy)
 
