@@ -71,11 +71,11 @@ class OpenVault:
     daemon that has started answers.
     """
 
-    def __init__(self, settings: Settings, *, owner: bool) -> None:
+    def __init__(self, settings: Settings, vault: Path | None, *, owner: bool) -> None:
         import threading
 
         self._settings = settings
-        self._path = str(settings.socket)
+        self._daemon = DaemonVault(settings, vault, owner=owner)
         self._standing = "owner" if owner else "chat"
         self._busy = threading.RLock()
         self._memory: memory.VaultMemory | None = None
@@ -95,14 +95,8 @@ class OpenVault:
                 opened = self._memory or self._try_again(waits=not reads)
                 if opened is not None:
                     return _as_json(opened.call(name, params, self._standing))
-                if socket_client.answers(self._path):
-                    return socket_client.call(
-                        self._path,
-                        name,
-                        params,
-                        owner=self._standing == "owner",
-                        folder=str(self._settings.vault),
-                    )
+                if socket_client.answers(self._daemon.path):
+                    return self._daemon.call(name, params)
                 return read_beside(self._settings, name, params, self._standing)
             finally:
                 self._busy.release()
@@ -121,7 +115,7 @@ class OpenVault:
         Return None if it stays locked, or if a daemon answers by now.
         """
         last = time.monotonic() + LOCK_SECONDS
-        while self._memory is None and not socket_client.answers(self._path):
+        while self._memory is None and not socket_client.answers(self._daemon.path):
             try:
                 self._memory = embedded(self._settings)
             except LockedError:
@@ -186,7 +180,7 @@ def connect(vault: Path | None, *, owner: bool = False) -> VaultConnection:
     settings = config.load(vault, os.environ)
     if socket_client.answers(str(settings.socket)):
         return DaemonVault(settings, vault, owner=owner)
-    return OpenVault(settings, owner=owner)
+    return OpenVault(settings, vault, owner=owner)
 
 
 def embedded(settings: Settings) -> memory.VaultMemory:

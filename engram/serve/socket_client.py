@@ -270,26 +270,9 @@ class Address:
             os.close(self.folder)
 
 
-def call(
-    path: str,
-    name: str,
-    params: Mapping[str, Any],
-    *,
-    timeout: float | None = None,
-    owner: bool = False,
-    folder: str | None = None,
-    client: str = "",
-) -> dict[str, Any]:
-    """Return the result of operation `name`; raise the EngramError of the daemon.
-
-    `owner` is true for the owner's command line, false for a chatbot
-    (`auth.SocketAccess`). With `folder`, the vault's, a daemon that serves another
-    folder refuses. `client` is the program for which this one asks.
-    """
-    request = request_of(name, params)
-    return send(
-        path, request, timeout=timeout, owner=owner, folder=folder, client=client
-    )
+def call(path: str, name: str, params: Mapping[str, Any], **how: Any) -> dict[str, Any]:
+    """Return the result of operation `name`; the options are those of `send`."""
+    return send(path, request_of(name, params), **how)
 
 
 def page_link(path: str, folder: str | None = None) -> dict[str, Any]:
@@ -306,7 +289,13 @@ def send(
     folder: str | None = None,
     client: str = "",
 ) -> dict[str, Any]:
-    """Send method, target and body; return the answer as in `call`."""
+    """Send method, target and body; return the answer.
+
+    `owner` is true for the owner's command line, false for a chatbot
+    (`auth.SocketAccess`). With `folder`, the vault's, a daemon that serves another
+    folder refuses. `client` is the program for which this one asks. Raises the
+    EngramError of the daemon.
+    """
     method, target, body = request
     lines = [f"{method} {target} HTTP/1.1", "Host: engram", "Connection: close"]
     lines += [f"User-Agent: {client}"] if client else []

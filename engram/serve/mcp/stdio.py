@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import closing
 
 from engram.serve import socket_client
 from engram.serve.mcp.protocol import PARSE_ERROR, McpServer, client_of, failure
@@ -77,8 +78,6 @@ class VaultCalls:
 
         from engram.serve import connection
 
-        opened = connection.connect(Path(self._vault) if self._vault else None)
-        try:
+        vault = Path(self._vault) if self._vault else None
+        with closing(connection.connect(vault)) as opened:
             return opened.call(name, params)
-        finally:
-            opened.close()
