@@ -72,9 +72,8 @@ class RunHistory:
         """
         found = [run for run in self.runs() if name and run.startswith(name.upper())]
         if not found:
-            raise NotFoundError(
-                "no such run is recorded", where=name, fix="`engram runs` lists them."
-            )
+            what = "no such run is recorded" if name else "there is no change to undo"
+            raise NotFoundError(what, where=name, fix="`engram runs` lists the runs.")
         if len(found) > 1:
             raise ConflictError(
                 "several runs begin with this id",
