@@ -4,20 +4,6 @@ from __future__ import annotations
 
 import re
 
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
 AHEAD = {"stale": "ranks lower"}
 """Words for coming changes of unused memories whose names may alarm."""
 LEFT_OUT = {
@@ -42,9 +28,13 @@ def in_words(text: str) -> str:
 
 
 def _written(found: re.Match[str]) -> str:
+    from calendar import (
+        month_name,  # loading it would slow each call of the command line
+    )
+
     year, month, day, last_year, last_month, last_day = map(int, found.groups())
-    until = f"{last_day} {MONTHS[last_month - 1]} {last_year}"
+    until = f"{last_day} {month_name[last_month]} {last_year}"
     if (year, month) == (last_year, last_month):
         return f"{day}–{until}"
-    first = f"{day} {MONTHS[month - 1]}"
+    first = f"{day} {month_name[month]}"
     return f"{first} – {until}" if year == last_year else f"{first} {year} – {until}"

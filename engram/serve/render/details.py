@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from engram.serve.render.lines import joined, one_line
 from engram.serve.spans import AHEAD
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def show_lines(result: Mapping[str, Any]) -> Iterator[str]:
     times = f"{used} time{'s' * (used != 1)}"
     yield f"  used    {times}, last on {last}" if used else "  used    never"
     for row in result.get("related", ()):
-        yield f"  near    {_one_line(row['text'])} ({row['type']})"
+        yield f"  near    {one_line(row['text'])} ({row['type']})"
     course = result.get("forecast")
     for row in course["changes"] if course else ():
         what = AHEAD.get(row["what"], row["what"])
@@ -72,7 +73,7 @@ def why_lines(result: Mapping[str, Any]) -> Iterator[str]:
     for row in rows:
         when = str(row.get("at"))[:16].replace("T", " ")
         marks = [row.get("action"), row.get("reason"), _by(row)]
-        yield f"    {when} · {' · '.join(str(mark) for mark in marks if mark)}"
+        yield f"    {joined([when, *marks])}"
 
 
 def plot_lines(result: Mapping[str, Any]) -> Iterator[str]:
@@ -114,7 +115,7 @@ def _head(result: Mapping[str, Any]) -> Iterator[str]:
         str(memory.get("created") or "")[:10],
         memory["id"],
     ]
-    yield "  " + " · ".join(str(mark) for mark in marks if mark)
+    yield "  " + joined(marks)
 
 
 def _standing(stage: object, why: object, result: Mapping[str, Any]) -> Iterator[str]:
@@ -160,7 +161,3 @@ def _note_lines(result: Mapping[str, Any]) -> Iterator[str]:
 def _by(row: Mapping[str, Any]) -> str:
     by = str(row.get("by") or "")
     return {"user": "by you", "engram": "by engram"}.get(by, by and f"by {by}")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -7,7 +7,6 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
-from engram.serve.spans import MONTHS
 from engram.serve.web.markup import brief
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def heat_strip(counts: Mapping[str, int], last: date) -> dict[str, Any]:
         week, weekday = divmod(number, WEEKDAYS)
         if when.day == 1:
             x = (week + (weekday > 0)) * STEP
-            months.append({"name": MONTHS[when.month - 1][:3], "x": x})
+            months.append({"name": f"{when:%b}", "x": x})
         count = counts.get(when.isoformat(), 0)
         level = math.ceil(LEVELS * math.log1p(count) / math.log1p(most))
         cells.append(
