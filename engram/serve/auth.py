@@ -61,22 +61,12 @@ TOKENS = {"chat": "token", "import": "token-import", "tool": "token-tool"}
 """The token file of each kind of caller, the most trusted first."""
 
 
-class TooLargeError(BadRequestError):
-    """The body of the request is too large."""
+class RefusedBodyError(BadRequestError):
+    """The body is late (408), too large (413) or of another media type (415)."""
 
-    status = 413
-
-
-class SlowRequestError(BadRequestError):
-    """The body of the request did not arrive in time."""
-
-    status = 408
-
-
-class MediaTypeError(BadRequestError):
-    """The body of the request is not declared as JSON."""
-
-    status = 415
+    def __init__(self, status: int, what: str, fix: str = "") -> None:
+        super().__init__(what, fix=fix)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,10 +250,9 @@ class AuthMiddleware:
                 async with asyncio.timeout(last - time.monotonic()):
                     message = await receive()
             except TimeoutError:
-                raise SlowRequestError(
-                    f"the body did not arrive within {self.policy.body_seconds:g} s",
-                    fix="Send it faster, or in smaller parts.",
-                ) from None
+                what = f"the body did not arrive within {self.policy.body_seconds:g} s"
+                fix = "Send it faster, or in smaller parts."
+                raise RefusedBodyError(408, what, fix) from None
             is_whole = not message.get("more_body", False)
             remaining -= len(message.get("body", b""))
             if remaining < 0:
@@ -334,7 +323,7 @@ class AuthMiddleware:
     def _check_form(
         self, method: str, headers: list[tuple[bytes, bytes]], path: str
     ) -> None:
-        """Raise MediaTypeError or TooLargeError for a body that is not read."""
+        """Raise RefusedBodyError for a body that is not read."""
         types = _all(headers, b"content-type")
         lengths = _all(headers, b"content-length") + _all(headers, b"transfer-encoding")
         has_body = types or set(lengths) - {b"0"}
@@ -343,11 +332,10 @@ class AuthMiddleware:
         is_ours = not path.startswith(PROXY_PATH)
         if method == "POST" and is_page(path):
             if _media_type(types) != FORM_TYPE:
-                raise MediaTypeError("the body must be a form")
+                raise RefusedBodyError(415, "the body must be a form")
         elif with_body and is_ours and _media_type(types) != JSON_TYPE:
-            raise MediaTypeError(
-                "the body must be JSON", fix="Send `Content-Type: application/json`."
-            )
+            fix = "Send `Content-Type: application/json`."
+            raise RefusedBodyError(415, "the body must be JSON", fix)
         most = self._most(path)
         if any(
             not length.isdigit() or int(length) > most
@@ -356,10 +344,9 @@ class AuthMiddleware:
             raise _too_large(most)
 
 
-def _too_large(most: int) -> TooLargeError:
-    return TooLargeError(
-        f"the body is larger than {most} bytes", fix="Send it in smaller parts."
-    )
+def _too_large(most: int) -> RefusedBodyError:
+    what = f"the body is larger than {most} bytes"
+    return RefusedBodyError(413, what, "Send it in smaller parts.")
 
 
 async def _read_rest(receive: Receive, headers: list[tuple[bytes, bytes]]) -> None:
