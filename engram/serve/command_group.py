@@ -34,29 +34,20 @@ class CliContext:
 
         return config.load(self.vault, os.environ)
 
-    def socket(self) -> str:
-        """Return the path of the vault's socket, also if the configuration is broken."""
-        try:
-            return str(self.settings().socket)
-        except ConfigError:
-            path = socket_client.socket_of(
-                str(self.vault) if self.vault else None, os.environ
-            )
-            if path is None:
-                raise
-            return path
+    def daemon(self) -> tuple[str, str | None]:
+        """Return the socket and the folder of the vault.
 
-    def folder(self) -> str | None:
-        """Return the vault's folder, also if the configuration is broken.
-
-        None if only the configuration determines it.
+        If the configuration is broken, they follow from the vault and the environment.
         """
         try:
-            return str(self.settings().vault)
+            settings = self.settings()
         except ConfigError:
-            return socket_client.folder_of(
-                str(self.vault) if self.vault else None, os.environ
-            )
+            vault = str(self.vault) if self.vault else None
+            path = socket_client.socket_of(vault, os.environ)
+            if path is None:
+                raise
+            return path, socket_client.folder_of(vault, os.environ)
+        return str(settings.socket), str(settings.vault)
 
     @property
     def named(self) -> Path | None:

@@ -138,7 +138,7 @@ def down(cli: CliContext) -> None:
     """Stop the daemon, and stop systemd from starting it."""
     from engram.serve import units
 
-    path = cli.socket()
+    path, _ = cli.daemon()
     nightly = [] if cli.named else units.NIGHTLY
     cli.show("down", units.down(path, [*units.names(path, cli.named), *nightly]))
 
@@ -153,11 +153,9 @@ def status(cli: CliContext) -> None:
     """
     from engram.vault import template
 
+    path, folder = cli.daemon()
     try:
-        cli.show(
-            "status",
-            socket_client.call(cli.socket(), "status", {}, folder=cli.folder()),
-        )
+        cli.show("status", socket_client.call(path, "status", {}, folder=folder))
     except socket_client.AbsentError as fault:
         settings = cli.settings()
         template.check_vault(settings.vault)
