@@ -293,8 +293,7 @@ def findings(
 def _finding(
     level: str, code: str, what: str, where: str = "", fix: str = ""
 ) -> dict[str, Any]:
-    row = {"level": level, "code": code, "where": where, "what": what, "fix": fix}
-    return {name: text for name, text in row.items() if text}
+    return {"level": level, "code": code, "where": where, "what": what, "fix": fix}
 
 
 def closed_folders(vault: Path) -> list[Path]:
