@@ -401,13 +401,6 @@ def test_a_foreign_listen_pid_is_not_ours(monkeypatch):
     assert sockets.inherited() == []
 
 
-def test_without_a_channel_nothing_is_said(monkeypatch):
-    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
-    sockets.notify("READY=1")
-    monkeypatch.setenv("NOTIFY_SOCKET", "/nowhere/at/all")
-    sockets.notify("READY=1")
-
-
 def test_lines_for_the_journal_begin_with_their_priority(tmp_path):
     """A traceback keeps it on each line."""
     world = World(tmp_path)

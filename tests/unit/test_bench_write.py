@@ -157,20 +157,3 @@ def test_a_secret_on_disk_is_seen_in_every_form(tmp_path, lead):
     ):
         (tmp_path / str(place)).write_bytes(raw)
     assert len(list(leaks(tmp_path))) == 3
-
-
-# row: X21
-def test_golden_facts_and_replies_speak_of_turns_that_are_there():
-    """A reply without a fault quotes its turn and meets a golden fact, so that its loss
-    is a loss.
-    """
-    turns = {turn["id"]: turn for turn in rows_of("conversation")}
-    golden = rows_of("golden")
-    assert {turn for row in golden for turn in row["turn"]} <= set(turns)
-    assert {row["turn"] for row in rows_of("never")} <= set(turns)
-    for reply in rows_of("replies"):
-        turn = turns[reply["turn"]]
-        if "fault" not in reply:
-            fact = filed(reply["text"], turns=(turn["id"],), said=turn["text"])
-            assert reply["quote"] in turn["text"], reply
-            assert met(fact, golden), reply

@@ -383,20 +383,6 @@ def test_the_date_of_a_turn_answers_for_its_words():
     )
 
 
-def test_a_session_that_has_the_rest_of_the_question_lifts_its_turns():
-    """Two turns with the same words: the one whose session knows more comes first."""
-    lexical = index(
-        turn("a1", "the lamp", 1, "a"),
-        turn("b1", "the lamp", 1, "b"),
-        turn("b9", "it was in Oslo", 9, "b"),
-    )
-    assert keys(search(lexical, "lamp Oslo"))[:2] == ["b9", "b1"]
-    assert (
-        parts(lexical, "lamp Oslo", "b1")["session"]
-        > parts(lexical, "lamp Oslo", "a1")["session"]
-    )
-
-
 def test_a_question_how_many_prefers_turns_that_hold_a_number():
     """In digits or in words; and only such a question."""
     docs = [
@@ -494,17 +480,6 @@ def test_a_word_is_found_in_another_form(text, question):
         fact("d", "unrelated English words about the weather"),
     )
     assert keys(search(lexical, question))[:1] == ["a"]
-
-
-# row: X13
-def test_a_word_that_languages_stem_apart_is_one_word_of_the_question():
-    """Its counts are summed where a unit holds both stems."""
-    lexical = index(
-        fact("a", "das ist eine Katze und die Katzen"),
-        fact("b", "Katzen"),
-        fact("c", "Hunde"),
-    )
-    assert set(keys(search(lexical, "Katzen"))) == {"a", "b"}
 
 
 def test_terms_are_stems_without_stop_words():

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engram.core import boxes
 from engram.core.policy import BoxPolicy
 from engram.core.records import Fact
+from tests.size import examples
 
 POLICY = BoxPolicy()
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -197,6 +201,45 @@ def test_a_long_trace_goes_on_matching():
     # long out of the latest five
     assert (
         boxes.find_trace(sealed("t1", "t2", "t3", days=31), traces, POLICY) != trace_id
+    )
+
+
+# row: C31
+@examples(150)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 30),
+            st.integers(0, 4),
+            st.lists(st.sampled_from("abcdef"), max_size=4),
+        ),
+        max_size=12,
+    )
+)
+def test_every_memory_is_in_exactly_one_box(batches):
+    """In the order it came, whatever the subjects and silences; boxes follow each other
+    in time.
+    """
+    policy = BoxPolicy(memories=5)
+    minutes, number, open_box, closed, told = 0, 0, None, [], []
+    for gap, size, about in batches:
+        minutes += gap
+        names = [f"m{number + n}" for n in range(size)]
+        number += size
+        told += names
+        open_box, done = boxes.add_batch(
+            open_box, batch(names, dict.fromkeys(about), minutes), policy
+        )
+        closed += [done] if done else []
+    every = [*closed, *([open_box] if open_box else [])]
+    assert [name for box in every for name in box.memories] == told
+    assert all(
+        box.memories and (box.sealed or box.last) >= box.last >= box.opened
+        for box in every
+    )
+    assert all(
+        one.sealed <= other.opened + timedelta(minutes=30)
+        for one, other in pairwise(every)
     )
 
 

@@ -283,13 +283,6 @@ def test_a_pipe_in_the_place_of_a_file_of_settings_is_a_problem(world, tmp_path)
     assert "cannot be read (a pipe, a device or a socket)" in world.refused()
 
 
-def test_a_zone_that_does_not_exist_is_a_problem(world):
-    """Whoever named it."""
-    assert "there is no time zone 'Nowhere'" in world.refused(TZ="Nowhere")
-    world.of_vault('zone = "/etc/passwd"\n')
-    assert "there is no time zone '/etc/passwd'" in world.refused()
-
-
 def test_every_key_has_a_meaning_and_a_home():
     """And no name stands twice."""
     keys = config.keys()

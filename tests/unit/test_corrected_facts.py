@@ -8,6 +8,7 @@ import pytest
 
 from engram.core.decide import CORRECTED_BY_USER
 from engram.testing import Simulation
+from tests.fakes.sentences import rows
 
 START = datetime(2027, 1, 11, 9, tzinfo=UTC)
 
@@ -43,41 +44,7 @@ def hits(sim, question, **limits):
 @pytest.mark.parametrize("apart", [1, 20])
 @pytest.mark.parametrize(
     ("said", "correction", "statement"),
-    [
-        (
-            "My dentist appointment is at 3 pm on Friday.",
-            "Sorry, it's at 4, not 3.",
-            (
-                "The user's dentist appointment is at 4 pm on Friday"
-                " (16:00 on 15 January 2027)."
-            ),
-        ),
-        (
-            "I'm flying to Porto in March.",
-            "I meant Lisbon, not Porto.",
-            "The user is flying to Lisbon in March (March 2027).",
-        ),
-        (
-            "My sister's name is Anna.",
-            "It's Hannah, not Anna.",
-            "The user's sister's name is Hannah.",
-        ),
-        (
-            "Mira's recital is on Wednesday.",
-            "It's Tuesday, not Wednesday.",
-            "Mira's recital is on Tuesday (12 January 2027).",
-        ),
-        (
-            "Mira's recital is on the 12th.",
-            "No, Mira's recital is on the 14th, not the 12th.",
-            "Mira's recital is on the 14th (14 January 2027).",
-        ),
-        (
-            "Die Probe ist am Dienstag.",
-            "Nicht Dienstag, sondern Mittwoch.",
-            "Die Probe ist am Mittwoch (2027-01-13).",
-        ),
-    ],
+    rows("corrected_facts", "the_right_value_takes_the_place_of_the_wrong_one"),
 )
 def test_the_right_value_takes_the_place_of_the_wrong_one(
     sim, said, correction, statement, apart

@@ -442,16 +442,6 @@ def test_filling_goes_on_where_it_stopped_and_ends(world, fake):
     ) == sorted(WORDS)
 
 
-def test_only_what_changed_is_embedded_again(world, fake):
-    """The key is the text."""
-    here = world()
-    here.say(*WORDS)
-    here.fill()
-    here.say("A new beginning.", *WORDS[1:])
-    assert here.fill() == 1
-    assert fake.requests[-1].body["input"] == ["A new beginning."]
-
-
 def test_what_a_person_removed_is_not_sent(world, fake):
     """Neither the turn of a forgotten fact nor the fact."""
     here = world()

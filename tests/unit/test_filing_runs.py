@@ -89,16 +89,6 @@ def test_what_was_taken_back_is_not_ended_again_by_the_same_words(simulation, no
     assert len(filing_runs(simulation)) == 1
 
 
-def test_what_is_said_later_is_past_and_current_as_before(simulation, notes):
-    """A further move is shown at once; the note that a person brought back asks."""
-    moved(simulation)
-    simulation.call("undo", id=filing_runs(simulation)[0]["id"])
-    say(simulation, "I live in Hamburg now.", day=60)
-    assert notes()[LIVES]["status"] == "active"
-    assert told(simulation)[LIVES]
-    assert len(simulation.call("review")["cases"]) == 1
-
-
 # row: X6
 def test_equal_statements_become_one_after_an_undo(simulation, notes):
     """The user said it again while the first one counted as over."""
@@ -134,16 +124,6 @@ def test_a_note_that_a_person_changed_since_stays_and_is_named(simulation, notes
     undone = simulation.call("undo", id=filing_runs(simulation)[0]["id"])
     assert list(undone["deferred"].values()) == ["it was changed since"]
     assert notes()[LIVES]["status"] == "superseded"
-
-
-def test_a_statement_that_a_caller_has_kept_is_a_run_too(simulation, notes):
-    say(simulation, "I live in Munich.", day=0)
-    simulation.advance(START + timedelta(days=40))
-    made = simulation.call("remember", text="I've moved to Augsburg.")
-    assert filing_runs(simulation) == []
-    assert simulation.call("undo")["counts"] == {"undo": 2, "withdraw": 1}
-    assert notes()[LIVES]["status"] == "active"
-    assert made["path"] not in {note["path"] for note in notes().values()}
 
 
 def test_a_statement_that_ends_nothing_is_no_run(simulation):

@@ -257,11 +257,3 @@ def test_inhibition_keeps_the_order_and_the_strongest(scores):
     assert all(after[node] <= value for node, value in scores.items())
     for one, two in pairwise(sorted(scores, key=scores.__getitem__)):
         assert after[one] <= after[two]
-
-
-# row: C34
-def test_inhibition_is_the_sum_of_the_distances_to_the_strongest():
-    """β = 0.15 over the top 7."""
-    assert inhibit({"a": 1.0, "b": 0.8, "c": 0.1}, POLICY) == pytest.approx(
-        {"a": 1.0, "b": 0.8 - 0.15 * 0.2, "c": 0.0}
-    )

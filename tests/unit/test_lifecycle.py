@@ -13,7 +13,6 @@ from engram.core.lifecycle import (
     archive_reason,
     demoted_layer,
     departure,
-    expiry_reason,
     hidden_reason,
     hidden_reason_as_of,
     layer_promotion,
@@ -295,23 +294,6 @@ def test_what_nobody_remembers_is_archived_at_any_age():
         archive_reason(replace(young, category="decision"), UNUSED, gone, NOW, POLICY)
         is None
     )
-
-
-# row: B16
-def test_an_end_that_somebody_set_comes_before_fading_and_after_a_pin():
-    """It holds for protected memories too: it is no fading. What only ceased to be true
-    is not put away.
-    """
-    ending = replace(FACT, category="preference", origin="user", expires=NOW)
-    assert (expiry_reason(ending, NOW), expiry_reason(ending, NOW - SECOND)) == (
-        "expired",
-        None,
-    )
-    assert departure(ending, UNUSED, FRESH, NOW, POLICY) == ("archive", "expired")
-    assert departure(ending, UNUSED, FRESH, NOW - SECOND, POLICY) is None
-    assert departure(replace(ending, pinned=True), UNUSED, FADED, NOW, POLICY) is None
-    assert expiry_reason(replace(ending, status="superseded"), NOW) is None
-    assert departure(replace(FACT, valid_until=NOW), UNUSED, FRESH, NOW, POLICY) is None
 
 
 # row: A24

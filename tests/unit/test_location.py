@@ -15,7 +15,7 @@ from engram.errors import LockedError, NotFoundError
 from engram.memory import VaultMemory
 from engram.serve import socket_client
 from engram.vault import location, syscalls
-from tests.fakes.machine import ID, TOLD, Machine
+from tests.fakes.machine import ID, Machine
 
 
 @pytest.fixture
@@ -219,17 +219,6 @@ def test_two_copies_that_take_a_free_state_at_once_do_not_share_it(machine):
         second.start()
     assert machine.leaf(other) != ID
     assert machine.waiting(other) == 0
-
-
-def test_a_copy_made_while_the_original_is_open_is_opened_beside_it(machine):
-    memory = machine.open()
-    memory.executor.attended = True
-    memory.call("observe", {"turns": [{"id": "t1", "session": "s", "text": TOLD}]})
-    copy = machine.copy()
-    assert machine.do("flush", copy)
-    assert memory.call("stats", {})["waiting"] == 1
-    assert "barn" not in told(copy)
-    memory.close()
 
 
 def test_the_folder_itself_is_locked_whatever_home_the_other_one_has(machine, tmp_path):

@@ -14,7 +14,7 @@ import pytest
 
 from engram.core.policy import ConsolidationPolicy
 from engram.core.records import Create, Edge
-from engram.errors import BadRequestError, StorageError
+from engram.errors import StorageError
 from engram.maintenance.passes import lifecycle
 from engram.maintenance.schedule import (
     PASSES,
@@ -149,13 +149,6 @@ def test_what_goes_wrong_beside_the_notes_is_told_and_holds_nothing_up(
     report = keeping.run()
     assert set(report.failures) == {"usage", "logs", "state/runs.jsonl", "git"}
     assert keeping.seen(name).status == "archived"
-
-
-def test_one_pass_can_be_run_alone(keeping):
-    keeping.fact("Anna saw a red car.", days=100, **FADING)
-    assert {name for name, _ in deeds(keeping.run(only="topics"))} <= {"topics"}
-    with pytest.raises(BadRequestError, match="no pass 'sleep'"):
-        keeping.run(only="sleep")
 
 
 def test_several_changes_to_a_note_are_one_write(keeping):

@@ -233,23 +233,6 @@ def test_logs_forget_after_ninety_days_what_carries_no_promise():
     assert lifecycle.logs(after(view, mark), NOW) == []
 
 
-# row: D9
-def test_a_log_is_not_written_anew_for_a_few_rows():
-    """Else each night would remove what a night of 90 days before wrote of itself, for
-    ever.
-    """
-    times = [NOW - 91 * DAY, *(NOW - day * DAY for day in range(10))]
-    raw = b"".join(
-        json.dumps({"at": at.isoformat(), "action": "skip"}).encode() + b"\n"
-        for at in times
-    )
-    view = view_of(
-        FADED, logs=("state/memory-actions.jsonl",), reader=files(memory_actions=raw)
-    )
-    assert lifecycle.logs(view, NOW) == []
-    assert len(lifecycle.logs(view, NOW + 85 * DAY)) == 1
-
-
 def test_passes_see_what_those_before_them_plan():
     """A memory that is archived is not pruned as well; a file that is planned away is
     not there any more.

@@ -153,19 +153,6 @@ def test_what_is_recalled_again_gets_its_vector_from_the_model_again(keeping, fa
     assert told(keeping.run()) == {}
 
 
-# row: D12
-def test_a_text_that_somebody_said_as_well_keeps_its_vector(keeping):
-    """It is the turn's too, and a turn is not forgotten."""
-    text = "I saw a red car."
-    name = keeping.memory.call("remember", {"text": text})["id"]
-    assert keeping.seen(name).text == text
-    keeping.clock.advance(days=900)
-    embedded(keeping)
-    before = files(keeping)
-    assert told(keeping.run()) == {}
-    assert (files(keeping), stored(keeping)) == (before, {})
-
-
 # row: C29
 def test_what_is_worth_little_turns_cold_and_nothing_is_hidden_by_it(keeping):
     """After 14 days, and it has 8 bits though all of it is retained; its note stays as

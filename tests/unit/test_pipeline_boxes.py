@@ -346,21 +346,6 @@ def test_a_trace_note_that_cannot_be_read_waits_and_holds_nothing_up(bench):
     assert len(links(trace.read_text())) == 3
 
 
-# row: C31
-def test_a_memory_that_is_gone_when_its_box_is_sealed_is_not_listed(settings):
-    """A link must lead somewhere."""
-    at_once = replace(settings.policy.files, settle_most_seconds=0, vanished_share=1)
-    bench = Bench(replace(settings, policy=replace(settings.policy, files=at_once)))
-    bench.add("ab", ["Porto"])
-    gone, kept = bench.notes("facts")
-    gone.unlink()
-    for _ in range(2):
-        bench.index.scan(None)
-    bench.box_writer.flush(NOON)
-    assert links(bench.read()[0].body) == [kept.stem]
-    bench.index.close()
-
-
 class Killed(BaseException):
     """The process is gone."""
 

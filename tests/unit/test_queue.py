@@ -45,25 +45,6 @@ def counts(queue):
     }
 
 
-def test_a_turn_has_one_state_at_a_time(queue):
-    """It waits, is taken, parked, taken again, dead, revived, taken and settled."""
-    queue.add(waiting(1, 2, level="high"))
-    seen = [counts(queue)]
-    for state in ("parked", "dead"):
-        (batch,) = queue.due(NOW, MOST)
-        seen.append(counts(queue))
-        queue.put(batch, state, reason="why")
-        seen.append(counts(queue))
-    assert queue.due(NOW, MOST) == []
-    queue.revive()
-    seen.append(counts(queue))
-    (batch,) = queue.due(NOW, MOST)
-    queue.drop(batch)
-    seen.append(counts(queue))
-    words = ("waiting", "distilling", "parked", "distilling", "dead", "waiting")
-    assert seen == [*({word: 2} for word in words), {}]
-
-
 def test_what_is_given_back_waits_and_what_was_settled_does_not_return(queue):
     """Whoever met the fault may have done a part."""
     queue.add([*waiting(1, level="high"), *waiting(2, session="other", level="high")])

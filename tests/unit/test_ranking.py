@@ -10,13 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.ranking import (
-    PART_MEANINGS,
     PRESETS,
     Preset,
     Scored,
     UnitSignals,
     VectorMatch,
-    explanation,
     fuse,
     parse_question,
     rank,
@@ -338,16 +336,6 @@ def test_every_mixed_score_can_be_merged(words, worths, weight):
     assert {one.key for one in together} >= {one.key for one in found}
     slots = rank(together, {one.key: UnitSignals(one.key) for one in together}, NOW)
     assert all(0 <= slot.score < float("inf") for slot in slots)
-
-
-# row: X4
-def test_every_part_has_a_meaning():
-    """Rows come in one order and say what they stand for."""
-    parts = {"session": 0.5, "text": 1.0}
-    assert explanation(parts) == (
-        ("text", 1.0, PART_MEANINGS["text"]),
-        ("session", 0.5, PART_MEANINGS["session"]),
-    )
 
 
 # row: C28

@@ -338,22 +338,6 @@ def test_a_decision_cut_short_is_finished_when_the_tick_is_seen_again(
 
 
 # row: X9
-def test_a_note_that_arrived_without_its_patch_still_waits_and_is_finished(
-    memory, queue, clock
-):
-    """A crash between the two steps of a move; its tick stands in the new place."""
-    path = doubtful(memory)
-    tick(path, "keep")
-    there = memory.settings.vault / "facts" / "2026-11-20" / path.name
-    there.parent.mkdir(parents=True, exist_ok=True)
-    path.rename(there)
-    memory.index.scan(None)
-    assert [case.path for case in ticked(queue)] == [f"facts/2026-11-20/{path.name}"]
-    assert queue.obey([there]) == {}
-    assert fact_of(memory, "Anna moved to Porto.").status == "active"
-
-
-# row: X9
 def test_a_case_whose_memory_was_deleted_is_closed(memory, queue, told, clock):
     """There is nothing to choose between any more; as long as it may only have been
     moved, the case waits.

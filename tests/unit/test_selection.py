@@ -124,16 +124,6 @@ def test_no_text_can_look_like_the_head_of_a_hit(forged):
     assert f"  > {forged}" in text.splitlines()
 
 
-def test_equal_texts_are_one_hit():
-    """However they are spelled; the best stays."""
-    hits = [
-        hit("a", "I like tea."),
-        hit("b", "i like  tea"),
-        hit("c", "I like tea a lot."),
-    ]
-    assert [one.key for one in selected(hits, 500, k=2)] == ["a", "c"]
-
-
 def test_no_budget_gives_no_hits():
     """Rather nothing than a stump."""
     assert selected([hit("a", "words")], 5) == ()

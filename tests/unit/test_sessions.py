@@ -194,18 +194,6 @@ def test_a_block_id_that_stands_twice_is_a_problem():
     ] == [("duplicate-block", "> [!user] 21:20 %%x%%")]
 
 
-def test_the_start_is_known_from_the_file_name_when_its_key_is_gone():
-    """Without either the file is no conversation."""
-    raw = sessions.new_session([said(1)], ZONE).replace(
-        b"started: 2026-11-20T21:13:00\n", b""
-    )
-    assert turns(raw)[0].turn.occurred_at == START
-    assert (
-        sessions.conversation_from(frontmatter.read(raw), "sessions/x.md", ZONE)[0]
-        is None
-    )
-
-
 def test_a_role_that_does_not_exist_is_refused():
     """It could not be read back."""
     with pytest.raises(BadRequestError):

@@ -8,9 +8,13 @@ import pytest
 
 from engram.core.language.similarity import compared, statement
 from engram.index.stems import stems_of
-from tests.unit.statement_pairs import pairs
+from tests.fakes.sentences import rows, tables
 
-PAIRS = pairs()
+PAIRS = [
+    (label, *pair)
+    for label, listing in tables("statement_pairs").items()
+    for pair in listing
+]
 
 
 def taken(text):
@@ -65,38 +69,12 @@ def test_what_has_only_the_person_in_common_is_far_apart():
 
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
-    [
-        ("Anna lives in Berlin.", "Anna lives in Munich.", (0.78, "another home")),
-        ("Anna likes tea.", "Anna likes coffee.", (0.6, "shared words")),
-        (
-            "Anna drinks coffee",
-            "Anna doesn't drink coffee any more",
-            (0.8, "one is denied"),
-        ),
-        (
-            "Anna loves oat milk.",
-            "Anna really loves oat-milk",
-            (0.95, "the same but for emphasis"),
-        ),
-        ("ANNA loves oat milk!", "Anna loves oat milk", (1.0, "the same words")),
-        (
-            "Anna works at Siemens",
-            "Anna worked at Siemens",
-            (0.8, "the same but for inflection or small words"),
-        ),
-        ("The club has 2 old cats", "The club has 3 old cats", (0.69, "other numbers")),
-        ("Anna loves Ben", "Ben loves Anna", (0.69, "another order")),
-        (
-            "Anna's sister lives in Rome",
-            "Anna lives in Rome",
-            (0.69, "another owner"),
-        ),
-    ],
+    rows("similarity", "the_reason_is_told"),
 )
 def test_the_reason_is_told(one, other, expected):
     """A number and why."""
     found = compared(taken(one), taken(other))
-    assert (found.similarity, found.why) == expected
+    assert [found.similarity, found.why] == expected
 
 
 @pytest.mark.parametrize(

@@ -63,13 +63,6 @@ def test_a_person_who_never_stops_is_left_alone(vault, note):
     assert note.read_bytes() == NOTE + b"More.\n" * RETRIES
 
 
-def test_a_patch_that_changes_nothing_writes_nothing(vault, note):
-    """Not even the time of the file."""
-    before = note.stat()
-    assert vault.rewrite("facts/x.md", lambda raw: raw) == NOTE
-    assert note.stat() == before
-
-
 def test_a_plan_holds_only_for_the_bytes_it_was_made_for(vault, note):
     """Nothing of it is written else."""
     note.write_bytes(NOTE + b"More.\n")

@@ -735,13 +735,6 @@ def test_statements_are_one_line_of_encodable_text():
     assert one(text="می\u200cخواهم").text == "می\u200cخواهم"
 
 
-def test_brackets_and_capitals_of_a_turn_id_are_forgiven():
-    """A model may copy it as it is shown."""
-    assert [one(turn=name).turn_id for name in ("t1", "T1", "[t1]", " t1 ")] == [
-        "a"
-    ] * 4
-
-
 TEXTS = st.text(max_size=60)
 
 

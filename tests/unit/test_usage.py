@@ -63,17 +63,6 @@ def written(vault, content, device=LAPTOP):
     (vault.root / USAGE / f"{device}.jsonl").write_text(content)
 
 
-# row: B5
-def test_a_memory_that_was_never_used_has_the_initial_values(vault):
-    """Salience 0.5, no access, no interval, gradient and stability 1; and nothing is
-    written for it.
-    """
-    usage_log = fresh(vault)
-    assert usage_log.usage_of(ANNA) == Usage(0, None, 0, None, 1.0, 0.5, None, 0.0, 1.0)
-    assert usage_log.flush() == 0
-    assert not (vault.root / USAGE).exists()
-
-
 # row: B4
 def test_every_field_is_read_back_as_it_was_noted(vault):
     """A file and its folder appear with the first line, which has its own id and time."""

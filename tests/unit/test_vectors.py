@@ -59,22 +59,6 @@ def test_what_is_missing_is_told_once_and_in_order(store):
     assert (len(store), 2 in store, 3 in store) == (1, True, False)
 
 
-def test_the_nearest_come_first_and_ties_by_key(store):
-    """As a dot product says."""
-    store.put({5: unit(1, 0), 3: unit(1, 0), 4: unit(1, 1), 9: unit(-1, 0)})
-    assert search(store, unit(1, 0), 3) == [
-        (3, 1.0),
-        (5, 1.0),
-        (4, pytest.approx(0.7071, abs=1e-4)),
-    ]
-    assert search(store, unit(1, 0), 9, allowed={9, 4, 77}) == [
-        (4, pytest.approx(0.7071, abs=1e-4)),
-        (9, -1.0),
-    ]
-    assert search(store, unit(1, 0, 0), 3) == []
-    assert search(store, unit(1, 0), 0) == []
-
-
 # row: X20
 def test_vectors_are_there_after_a_restart(store, tmp_path):
     """More than one file of them, to the last bit; full ones are mapped."""
@@ -129,19 +113,6 @@ def test_another_model_has_a_store_of_its_own(store, tmp_path):
     other.drop_others()
     assert len(Vectors(tmp_path / "vectors", "m")) == 0
     assert len(Vectors(tmp_path / "vectors", "other")) == 1
-
-
-def test_a_new_dimension_turns_the_store_and_the_old_one_is_not_lost(store, tmp_path):
-    """A server that goes back and forth costs nothing twice."""
-    store.put({1: unit(1, 0)})
-    before = store.generation
-    store.put({1: unit(1, 0, 0)})
-    assert (store.dimension, len(store)) == (3, 1)
-    assert store.generation != before
-    store.set_dimension(2)
-    assert search(store, unit(1, 0), 1) == [(1, 1.0)]
-    store.put({2: unit(0, 1)})
-    assert Vectors(tmp_path / "vectors", "m").dimension == 2
 
 
 def test_only_the_living_are_kept(store, tmp_path):

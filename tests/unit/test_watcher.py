@@ -155,17 +155,6 @@ def test_reading_is_no_change(watch, root, told):
     assert told.batches == []
 
 
-def test_a_burst_is_told_in_few_batches(watch, root, told):
-    """A file saved again and again is held back until it rests, but not for ever."""
-    begin = time.monotonic()
-    while time.monotonic() - begin < 0.6:
-        (root / "facts" / "a.md").write_text(str(time.monotonic()))
-        time.sleep(0.02)
-    assert told.wait(lambda told: told.batches)
-    time.sleep(2 * POLICY.settle_most_seconds)
-    assert 2 <= len(told.batches) <= 8
-
-
 def test_many_paths_become_everything(root, told):
     """From `watch_paths` on a full look is cheaper."""
     watch = Watcher(root, told, FilePolicy(settle_seconds=0.1, watch_paths=10))

@@ -496,27 +496,6 @@ def test_a_conflict_with_nothing_to_compare_says_what_to_do(held):
     assert "Correct the file, or delete it." in facts(held, "review")[0].read_text()
 
 
-@pytest.mark.parametrize(
-    ("age", "waits"), [(0, True), (59, True), (61, False), (-30, True), (-3600, False)]
-)
-def test_a_session_file_rests_after_a_persons_edit(held, clock, age, waits):
-    """A minute by default; a time far in the future is a wrong clock and no reason to
-    wait.
-    """
-    import os
-
-    files = replace(held.settings.policy.files, quiet_seconds=60)
-    held.note_writer.settings = replace(
-        held.settings, policy=replace(held.settings.policy, files=files)
-    )
-    batch = batch_of(held, WORDS)
-    held.pipeline.file(batch, said(batch))
-    (session,) = facts(held, "sessions")
-    assert held.note_writer.quiet_until(batch, clock()) is None
-    os.utime(session, (clock().timestamp() - age,) * 2)
-    assert (held.note_writer.quiet_until(batch, clock()) is not None) == waits
-
-
 # row: C5
 # row: X8
 def test_the_hash_list_follows_what_people_do(held, clock):
