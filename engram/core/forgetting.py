@@ -99,6 +99,23 @@ def read_restored(rows: Iterable[Mapping[str, object]]) -> dict[str, datetime]:
     }
 
 
+def removed_keys(rows: Iterable[Mapping[str, object]]) -> set[str]:
+    """Return content hashes of removed statements, and the keys of their turns.
+
+    Restored statements are left out. A turn is in the set until every removed statement
+    of it is restored.
+    """
+    holders: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        digest, turn, memory = (
+            str(row.get(name) or "") for name in ("hash", "turn", "memory")
+        )
+        for stone, holder in ((digest, digest), (turn, memory or digest)):
+            held = holders[stone]
+            (held.discard if row.get("restored") else held.add)(holder)
+    return {stone for stone, held in holders.items() if stone and held}
+
+
 def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ...]:
     """Return the tombstones in force, from their rows in order.
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.core.forgetting import TombstoneSet, read_restored, read_tombstones
+from engram.core.forgetting import (
+    TombstoneSet,
+    read_restored,
+    read_tombstones,
+    removed_keys,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,8 +40,8 @@ class Tombstones:
 
     def reload(self) -> None:
         """Read the file again, which git and sync tools may have changed."""
-        self.keys = self._vault.tombstones()
         rows = self._vault.tombstone_rows()
+        self.keys = removed_keys(rows)
         self.forgotten = TombstoneSet(read_tombstones(rows))
         self.restored = read_restored(rows)
         self.deleted = {

@@ -102,7 +102,7 @@ class PlanWriter:
         Salience decays by confidence, so it is anchored with the facts as they were
         before the write (`A10`, `B6`).
         """
-        before = self.note_writer.facts(plan.confidence_changes)
+        before = self.note_writer.index.facts(plan.confidence_changes)
         self.note_writer.write(first, [])
         self.note_writer.write(second, plan.rows)
         for fact in before:
@@ -122,7 +122,7 @@ class PlanWriter:
         A fact in review gets only the entities that it links to. Skipped candidates are
         included: an earlier attempt may have ended after it wrote their notes.
         """
-        facts = self.note_writer.facts([result.memory for result in results])
+        facts = self.note_writer.index.facts([result.memory for result in results])
         memories = {fact.id: fact for fact in facts if fact.status != "review"}
         turns, keys = batch.turns, {item.filed.key for item in batch.waiting}
         from_batch = [fact for fact in memories.values() if fact.source in keys]
@@ -147,7 +147,7 @@ class PlanWriter:
 
         `turns` are their sources.
         """
-        facts = self.note_writer.facts(ids)
+        facts = self.note_writer.index.facts(ids)
         self.entity_writer.write(
             facts, found, turns, plan.now, self._edges(facts, plan)
         )

@@ -456,7 +456,7 @@ class Forgetting:
             for row in self.vault.rows_with(action)
             if row.get("turn") in keys and row.get("by") != "user"
         }
-        for fact in self.note_writer.facts(rows):
+        for fact in self.index.facts(rows):
             yield fact, rows[fact.id]
 
     def patch(self, fact: Fact, keys: Mapping[str, object], why: str) -> bool:

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from engram.core.records import Turn
     from engram.pipeline.compare import Comparison
 
-STANDING = ("home", "employer", "job", "partner", "study")
-"""Attributes of the user whose facts are given with any turns."""
-HEALTH = ("allergy", "health", "medication", "diet")
+ALWAYS = (
+    *("allergy", "health", "medication", "diet"),
+    *("home", "employer", "job", "partner", "study"),
+)
 """Attributes of anybody whose facts are given before all others."""
 SENTENCES = 20
 """Number of sentences of the user that are searched for."""
@@ -83,16 +84,17 @@ class KnownFacts:
         by_words = self._by_sentences(statements, now, where)
         searches = [
             self._by_state(statements, where),
-            self._standing(STANDING, where),
             *self._by_vectors(statements, where, embed),
             by_words,
             self._by_single_words(statements, now, where),
             self._by_subject(turns, now, where),
             self._by_sentences(beside, now, where),
         ]
-        always = [*self._standing(HEALTH, where), *self._promises(by_words, where)]
+        search = self.comparison.states
+        always = [search.standing(one, where.persona) for one in ALWAYS]
+        always.append(self._promises(by_words, where))
         nearest = chain.from_iterable(zip_longest(*searches))
-        found = self._shown([*always, *nearest], now)
+        found = self._shown(chain(*always, nearest), now)
         sizes = accumulate(len(known_line(fact, policy)) for fact in found)
         return tuple(
             fact
@@ -155,13 +157,6 @@ class KnownFacts:
         """Return the facts with an attribute that the texts state too."""
         states = self.comparison.states.states_of(*texts)
         return self.comparison.states.near(states, ("active",), where.persona)
-
-    def _standing(self, attributes: Sequence[str], where: SearchFilter) -> list[Fact]:
-        """Return the facts that give these attributes, the user's first."""
-        search = self.comparison.states
-        return [
-            fact for one in attributes for fact in search.standing(one, where.persona)
-        ]
 
     def _promises(self, near: Sequence[Fact], where: SearchFilter) -> list[Fact]:
         """Return the open promises: those near the words first, then by their days."""

@@ -102,12 +102,6 @@ class WritePlan:
         planned = self._facts.get(fact.id)
         return planned is not None and not planned.known
 
-    def is_foreign(self, fact: Fact) -> bool:
-        """Return whether the note of this fact was not created by engram."""
-        return (
-            not self.is_new(fact) and fact.id not in self.note_writer.creation_times()
-        )
-
     def duplicate_id(
         self, digest: str, persona: str | None, when: datetime
     ) -> str | None:

@@ -223,7 +223,7 @@ class Reconciler:
         would lose it.
         """
         late = timedelta(days=self.settings.policy.decay.late_filing_days)
-        facts = self.note_writer.facts(created)
+        facts = self.index.facts(created)
         old = [fact for fact in facts if fact.created and now - fact.created > late]
         for fact in old:
             self.usage_tracker.record_evidence(fact.id, now)

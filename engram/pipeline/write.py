@@ -420,11 +420,6 @@ class NoteWriter:
             if self.index.scanner.exists(one)
         )
 
-    def facts(self, ids: Iterable[str]) -> list[Fact]:
-        """Return the facts with these ids that are in the vault, each once."""
-        facts = map(self.index.catalog.fact, dict.fromkeys(ids))
-        return [fact for fact in facts if fact]
-
     def body(self, path: str) -> str:
         """Return the body of a note."""
         return frontmatter.read(self.vault.read(path), self.settings.policy.files).body

@@ -276,22 +276,6 @@ class Vault:
             if row.get("action") in actions
         }
 
-    def tombstones(self) -> set[str]:
-        """Return content hashes of removed statements, and the keys of their turns.
-
-        Restored statements are left out. A turn is in the set until every removed
-        statement of it is restored.
-        """
-        holders: dict[str, set[str]] = {}
-        for row in self.tombstone_rows():
-            digest, turn, memory = (
-                str(row.get(name) or "") for name in ("hash", "turn", "memory")
-            )
-            for stone, holder in ((digest, digest), (turn, memory or digest)):
-                held = holders.setdefault(stone, set())
-                (held.discard if row.get("restored") else held.add)(holder)
-        return {stone for stone, held in holders.items() if stone and held}
-
     def tombstone_rows(self) -> list[dict[str, object]]:
         """Return every row of the tombstones, including restored ones, oldest first."""
         return self._rows(TOMBSTONES)

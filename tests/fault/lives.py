@@ -22,6 +22,7 @@ from batteries import failures
 from harness import Bench, BrokenPromiseError, Counting, Failing, Seam, installed
 
 from engram import config
+from engram.core.forgetting import removed_keys
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import FiledTurn, Turn
 from engram.core.text import content_hash
@@ -493,7 +494,7 @@ class MemoryWork:
                 allowed[text] = {state}
             elif what == "trying":
                 allowed.setdefault(text, {"gone"}).add(state)
-        buried = Vault(root / "vault").tombstones()
+        buried = removed_keys(Vault(root / "vault").tombstone_rows())
         for text, states in allowed.items():
             now = {
                 _state(fact)

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import OWNER, entity_ref
+from engram.core.forgetting import removed_keys
 from engram.core.text import content_hash
 from engram.vault import boxes, disk, entities, facts, frontmatter, reviews, sessions
 from engram.vault.edges import EDGES
@@ -281,7 +282,7 @@ def buried_is_not_active(root: Path, kept: Kept, again: set[str]) -> None:
     """What a person removed or corrected does not come back as another memory; a deed
     that was refused half-way may.
     """
-    buried = Vault(root / "vault").tombstones()
+    buried = removed_keys(Vault(root / "vault").tombstone_rows())
     own = {
         (str(row.get("hash")), str(row.get("memory")))
         for row in _rows(root, TOMBSTONES)

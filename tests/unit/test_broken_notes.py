@@ -118,7 +118,7 @@ def test_a_broken_note_says_what_stands_in_it_under_its_last_good_keys(
     memory.files.rescan(None)
     (hit,) = told(memory, persona="luna")
     assert (hit["key"], hit["text"], hit["fault"]) == (ID, "Anna drinks milk.", "")
-    assert memory.vault.tombstones() == set()
+    assert memory.index.tombstones.keys == set()
     edits = [row["action"] for row in log(memory) if row["memory"] == ID]
     # there the name changed too
     assert edits == ["edit"] * (2 if name == "letters of another encoding" else 1)
@@ -166,7 +166,7 @@ def test_a_rebuild_loses_the_last_good_keys_and_mending_brings_the_memory_back(
     note.write_text(GOOD)
     memory.files.rescan(None)
     assert memory.call("show", {"id": ID})["usage"]["access"] == used
-    assert memory.vault.tombstones() == set()
+    assert memory.index.tombstones.keys == set()
     # of the time before the rebuild: tea became milk
     assert [row["action"] for row in log(memory)] == ["edit"]
 
@@ -183,7 +183,7 @@ def test_a_broken_note_may_be_moved_and_deleted(memory, settings, note):
     assert [(hit["key"], hit["path"]) for hit in told(memory, persona="luna")] == [
         (ID, "facts/2026-11-02/mine.md")
     ]
-    assert memory.vault.tombstones() == set()
+    assert memory.index.tombstones.keys == set()
 
 
 def test_a_forgotten_statement_is_not_told_because_its_note_broke(
@@ -216,7 +216,7 @@ def test_a_file_without_text_says_nothing_and_is_mended_whole(memory, note, raw)
     note.write_text(GOOD)
     memory.files.rescan(None)
     assert [hit["text"] for hit in told(memory, persona="luna")] == ["Anna drinks tea."]
-    assert memory.vault.tombstones() == set()
+    assert memory.index.tombstones.keys == set()
     assert log(memory) == []
 
 

@@ -421,7 +421,7 @@ def test_a_run_that_was_cut_short_is_not_taken_for_a_persons_doing(
     keeping.memory.index.save = lambda: None  # as after a crash
     again = Keeping(restarted(keeping.memory))
     again.run()
-    assert again.memory.vault.tombstones() == set()
+    assert again.memory.index.tombstones.keys == set()
     assert [row for row in rows(again) if row["action"] in {"edit", "forget"}] == []
     assert again.seen(names[0]).status == "archived"
     assert (again.root / ".trash" / "2026-11-20").is_dir()

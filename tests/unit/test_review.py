@@ -12,8 +12,6 @@ import pytest
 from engram.core.records import Create, Edit, Fact, Move
 from engram.core.text import content_hash
 from engram.errors import BadRequestError, ConflictError, NotFoundError
-from engram.operations.cases import CaseReader
-from engram.operations.review import ReviewQueue
 from engram.vault import facts, reviews, syscalls
 from tests.fakes.batches import by_text as fact_of
 from tests.fakes.batches import every, rows, tick
@@ -21,9 +19,7 @@ from tests.fakes.batches import every, rows, tick
 
 @pytest.fixture
 def queue(memory):
-    cases = CaseReader(memory.vault, memory.index, memory.settings)
-    maintenance = memory.maintenance_loop.maintenance
-    return ReviewQueue(memory.reconciler, cases, maintenance, memory.clock)
+    return memory.review_queue
 
 
 def ticked(queue):
@@ -165,7 +161,7 @@ def test_keeping_what_was_removed_before_lifts_its_tombstone(memory, queue, cloc
     memory.index.tombstones.reload()
     doubtful(memory)
     queue.answer("01KBH2", "keep")
-    assert memory.index.tombstones.keys == memory.vault.tombstones() == set()
+    assert memory.index.tombstones.keys == set()
 
 
 # row: X8
@@ -179,7 +175,7 @@ def test_a_dropped_doubt_does_not_come_back(memory, queue, vault, clock, quote):
     assert queue.obey(None) == {}
     assert trash(vault) == [f".trash/2026-11-20/{path.name}"]
     assert (vault / trash(vault)[0]).read_bytes() == before
-    assert memory.vault.tombstones() == {content_hash("Anna moved to Porto.")} | (
+    assert memory.index.tombstones.keys == {content_hash("Anna moved to Porto.")} | (
         {"talk#^t1"} if quote else set()
     )
     assert queue.cases.open_cases() == []
@@ -204,7 +200,7 @@ def test_the_newer_of_two_supersedes_the_older(memory, queue, vault, told, clock
     )
     assert old.valid_until == new.created
     assert trash(vault) == [f".trash/2026-11-23/{path.name}"]
-    assert memory.vault.tombstones() == set()
+    assert memory.index.tombstones.keys == set()
     hits = memory.call(
         "recall", {"query": "Where has Mira settled?", "kinds": ["fact"]}
     )["hits"]
@@ -255,7 +251,7 @@ def test_the_older_of_two_stays_and_the_newer_does_not_come_back(
         (old.id,),
         (),
     )
-    assert content_hash(new.text) in memory.vault.tombstones()
+    assert content_hash(new.text) in memory.index.tombstones.keys
 
 
 # row: X9
@@ -458,7 +454,7 @@ def test_a_correction_back_to_what_was_removed_before_lifts_its_tombstone(
     third = memory.call("correct", {"id": second["id"], "text": "Mira drinks tea."})
     active = [fact for fact in every(memory) if fact.status == "active"]
     assert [fact.id for fact in active] == [third["id"]]
-    assert content_hash("Mira drinks tea.") not in memory.vault.tombstones()
+    assert content_hash("Mira drinks tea.") not in memory.index.tombstones.keys
 
 
 # row: C17

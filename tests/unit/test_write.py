@@ -401,7 +401,7 @@ def test_a_status_set_by_hand_is_believed_only_with_its_tombstone(held, monkeypa
         with pytest.raises(StorageError):
             held.files.rescan([note])
     held.files.rescan(None)
-    assert content_hash("Anna drinks tea.") in held.vault.tombstones()
+    assert content_hash("Anna drinks tea.") in held.index.tombstones.keys
 
 
 # row: X8
@@ -423,7 +423,7 @@ def test_a_deed_that_nobody_looked_at_outlives_a_reindex(settings, opened, deed)
     else:
         note.write_text(note.read_text().replace("status: active", "status: forgotten"))
     memory.call("reindex", {})
-    assert content_hash("Anna drinks tea.") in memory.vault.tombstones()
+    assert content_hash("Anna drinks tea.") in memory.index.tombstones.keys
 
 
 # row: X20
@@ -438,7 +438,7 @@ def test_a_reindex_waits_until_a_person_speaks_of_vanished_notes(settings, opene
         memory.call("reindex", {})
     memory.call("doctor", {"accept_deletions": True})
     memory.call("reindex", {})
-    assert content_hash("Anna drinks tea.") in memory.vault.tombstones()
+    assert content_hash("Anna drinks tea.") in memory.index.tombstones.keys
 
 
 # row: X9
