@@ -9,7 +9,6 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from engram.core.language.entity_names import is_event
 from engram.core.language.words import STOP, words
 from engram.core.records import ENTITY_TYPES
 from engram.core.text import normalise
@@ -276,10 +275,9 @@ _NAME_WORDS = 3
 def entity_type_of(name: str, hint: str = "") -> str:
     """Return the type of an entity (`B1`): a valid `hint`, else a type by the name.
 
-    The hint is the extractor's, or `person` for a speaker. An organisation and an event
-    are recognised by the form of their names; all others are concepts, because further
-    guesses from a name would be wrong too often. The user moves the note or sets its
-    type.
+    The hint is the extractor's, or `person` for a speaker. An organisation is
+    recognised by the form of its name; all others are concepts, because further guesses
+    from a name would be wrong too often. The user moves the note or sets its type.
 
     >>> entity_type_of("University of Porto"), entity_type_of("Anna", "person")
     ('org', 'person')
@@ -288,7 +286,7 @@ def entity_type_of(name: str, hint: str = "") -> str:
         return hint
     if _ORG.search(" ".join(name.split())):
         return "org"
-    return "event" if is_event(name) else "concept"
+    return "concept"
 
 
 def relation_label(words_of_it: str) -> str:

@@ -535,9 +535,3 @@ def test_a_time_is_said_in_english_words(granularity, words, said):
         in_words(Interval(SATURDAY, SATURDAY + timedelta(days=2), granularity, words))
         == said
     )
-
-
-# row: X14
-def test_an_exact_day_repeats_the_rough_time_before_it():
-    (found,) = spans("We moved six months ago, on 10 February 2026.", WEEK[5])
-    assert (found.interval.granularity, found.interval.start.month) == ("day", 2)

@@ -1,4 +1,4 @@
-"""Animals and events by closed word tables, both ways (row B1)."""
+"""Animals by closed word tables (row B1)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.core.entities import entity_type_of
 from engram.core.language.entity_names import animals
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
@@ -24,25 +23,6 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 def test_an_animal_is_named_with_its_kind(text, names):
     """A name beside the word alone says nothing."""
     assert animals(text) == names
-
-
-# row: B1
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("Mia's recital", "event"),
-        ("Berlin Marathon", "event"),
-        ("Annas Hochzeit", "event"),
-        ("Recital", "concept"),
-        ("Labour Party", "concept"),
-        ("University of Porto", "org"),
-        ("Mia", "concept"),
-    ],
-)
-def test_an_event_is_known_by_the_form_of_its_name(name, kind):
-    """Somebody's, or one with a name of its own."""
-    assert entity_type_of(name) == kind
-    assert entity_type_of(name, "project") == "project"
 
 
 # row: B1

@@ -119,12 +119,8 @@ def _once(text: str, found: Sequence[Span], when: datetime) -> Iterator[Span]:
     A text that is parsed years later thus keeps its original meaning.
     """
     end = 0
-    for place, span in enumerate(found):
+    for span in found:
         if span.start < end:
-            continue
-        if exact := _exactly(text, *found[place : place + 2]):
-            end = exact.end
-            yield exact
             continue
         beside = _BESIDE.match(text, span.end)
         if beside is None:
@@ -134,23 +130,6 @@ def _once(text: str, found: Sequence[Span], when: datetime) -> Iterator[Span]:
         words = text[span.start : end]
         for interval in _written(beside["date"], span.interval, when):
             yield Span(span.start, end, replace(interval, words=words))
-
-
-def _exactly(text: str, rough: Span, exact: Span | None = None) -> Span | None:
-    """Return a time that an exact day right after it repeats, as that day (`X14`).
-
-    "six months ago, on 10 February 2026" is the day.
-    """
-    if (
-        exact is None
-        or exact.interval.granularity != "day"
-        or rough.interval.granularity == "day"
-    ):
-        return None
-    if text[rough.end : exact.start].strip() != ",":
-        return None
-    words = text[rough.start : exact.end]
-    return Span(rough.start, exact.end, replace(exact.interval, words=words))
 
 
 def _written(date: str, named: Interval, when: datetime) -> Iterator[Interval]:

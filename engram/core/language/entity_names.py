@@ -1,6 +1,6 @@
-"""Names of animals and events in a statement, by closed word tables (row B1).
+"""Names of animals in a statement, by closed word tables (row B1).
 
-`our dog Rex`, `unser Hund heißt Rex`, `Mia's recital`, `the Berlin Marathon`.
+`our dog Rex`, `unser Hund heißt Rex`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,6 @@ def animals(text: str) -> list[str]:
     )
 
 
-def is_event(name: str) -> bool:
-    """Return whether a name ends in a kind of event, as in `Berlin Marathon`."""
-    return _event().search(name) is not None
-
-
 @cache
 def _animal() -> re.Pattern[str]:
     pets = languages.any_pattern("rules.groups", "PET")
@@ -46,16 +41,3 @@ def _animal() -> re.Pattern[str]:
         rf"|\b({_NAME}) (?:{is_}) (?:{own}) (?:[\w-]+ )?(?:{pets})\b",
         re.IGNORECASE,
     )
-
-
-@cache
-def _event() -> re.Pattern[str]:
-    listed = (
-        word
-        for text in languages.texts("entity_names", "event").values()
-        for word in languages.phrases(text)
-    )
-    words = "|".join(
-        sorted(map(re.escape, filter(None, listed)), key=len, reverse=True)
-    )
-    return re.compile(rf"(?:\w'?s?|-) ?(?:{words})$", re.IGNORECASE)

@@ -19,6 +19,7 @@ from engram.core.language.dates import spans
 from engram.core.language.echo import own_words
 from engram.core.language.languages import LazyPattern
 from engram.core.language.sentences import is_doubtful, is_game, plain, sentences
+from engram.core.language.states import grammar
 from engram.core.language.words import VERB_FORMS, content, fold, language, root, words
 
 if TYPE_CHECKING:
@@ -217,6 +218,7 @@ def _of_sentence(sentence: str, rules: _Rules) -> Iterator[PromiseReport]:
     whole = sentence.rstrip(_ENDS)
     if rules.one("against").search(whole):
         return
+    whole = grammar(rules.code).in_usual_form(whole)
     for pattern, after in rules.written:
         whole = pattern.sub(after, whole)
     parts = [part for part in rules.one("join").split(whole) if part]

@@ -755,8 +755,8 @@ def bare_subject(subject: tuple[str, ...]) -> tuple[str, ...]:
 
 def continues_older_state(sentence: str) -> bool:
     """Return whether an older state goes on, as in "I also work at …"."""
-    code = _codes(sentence)[0]
-    return grammar(code).additions.search(sentence) is not None
+    rules = grammar(_codes(sentence)[0])
+    return any(one.search(sentence) for one in (rules.additions, rules.weekdays))
 
 
 # -- in the third person ---------------------------------------------------------------
