@@ -5,55 +5,15 @@ from __future__ import annotations
 import pytest
 
 from engram.core.language.corrections import corrected, corrections
+from tests.fakes.sentences import rows
 
-SAID = """
-It's Tuesday, not Wednesday. | Tuesday | Wednesday
-it’s on Tuesday, not on Wednesday | Tuesday | Wednesday
-No, it's Tuesday, not Wednesday! | Tuesday | Wednesday
-Sorry, it's on the 14th, not the 12th. | 14th | 12th
-No, Mira's recital is on the 14th, not the 12th. | 14th | 12th
-I meant Lisbon, not Porto. | Lisbon | Porto
-Oops, I meant to say Lisbon instead of Porto. | Lisbon | Porto
-It's not Wednesday, it's Tuesday. | Tuesday | Wednesday
-It isn't on Wednesday but on Tuesday. | Tuesday | Wednesday
-Not Porto but Lisbon. | Lisbon | Porto
-Tuesday, not Wednesday. | Tuesday | Wednesday
-Actually the meeting starts at 4, not 3. | 4 | 3
-Her name is Hannah, not Anna. | Hannah | Anna
-The dress is green, not blue. | green | blue
-He's a dachshund, not a beagle. | dachshund | beagle
-Nicht Dienstag, sondern Mittwoch. | Mittwoch | Dienstag
-Die Probe ist nicht am Dienstag, sondern am Mittwoch. | Mittwoch | Dienstag
-Nein, es ist Dienstag, nicht Mittwoch. | Dienstag | Mittwoch
-Ich meinte Lissabon, nicht Porto. | Lissabon | Porto
-Sorry, um 16 Uhr, nicht um 15 Uhr. | 16 Uhr | 15 Uhr
-"""
+SAID = rows("corrections", "said")
 
-NOT_SAID = """
-I like tea, not coffee.
-I prefer Lisbon, not Porto, in summer.
-I live in Lisbon and not far from Porto.
-Is it Tuesday, not Wednesday?
-It's Tuesday, not Wednesday, isn't it?
-Maybe it's Tuesday, not Wednesday.
-I think it's Tuesday, not Wednesday.
-If it's Tuesday, not Wednesday, I can come.
-Tom said it's Tuesday, not Wednesday.
-She told me "it's Tuesday, not Wednesday".
-I wish it were Tuesday, not Wednesday.
-It's not far.
-It's not bad, but it's not good.
-Not yet.
-Not only Porto, but also Lisbon.
-I'm not sure.
-Ich mag Tee, nicht Kaffee.
-Vielleicht nicht Dienstag, sondern Mittwoch.
-Ist es nicht am Dienstag, sondern am Mittwoch?
-"""
+NOT_SAID = rows("corrections", "not_said")
 
 
 # row: A10
-@pytest.mark.parametrize("line", SAID.strip().splitlines())
+@pytest.mark.parametrize("line", SAID)
 def test_a_value_that_is_corrected_is_read(line):
     text, right, wrong = (part.strip() for part in line.split(" | "))
     (found,) = corrections(text)
@@ -61,7 +21,7 @@ def test_a_value_that_is_corrected_is_read(line):
 
 
 # row: A10
-@pytest.mark.parametrize("text", NOT_SAID.strip().splitlines())
+@pytest.mark.parametrize("text", NOT_SAID)
 def test_no_taste_doubt_question_or_quotation_changes_a_sentence(text):
     """Some have the form, but no earlier sentence has a value of their kind."""
     earlier = (

@@ -20,54 +20,13 @@ from engram.core.user_facts import (
     slots_of,
 )
 from engram.vault import frontmatter
+from tests.fakes.sentences import rows
 
 OWNER = Owner(is_owner, frozenset({"jonas"}))
 
-WISHES = """
-The user prefers short answers.
-The user wants the assistant always to answer in German.
-The user wants to be called Jo.
-The user wants the assistant to stop using bullet points.
-The user does not want emojis.
-Answer in short sentences.
-Please answer in short sentences.
-Always answer in German, please.
-Please don't use emojis.
-Call me Jo.
-Keep your answers short.
-From now on, reply in French.
-Never mention my ex-husband again.
-Die Person möchte kurze Antworten.
-Bitte antworte immer auf Deutsch und kurz.
-Fass dich bitte kurz.
-Duz mich bitte.
-Bitte keine Emojis mehr.
-"""
+WISHES = rows("user_facts", "wishes")
 
-NO_WISHES = """
-The user prefers tea.
-The user wants an answer from the bank.
-The user wants to answer the letter.
-The user hates answers from her boss.
-The user does not like small talk.
-The user speaks German.
-The user's boss wants the team to answer emails.
-It's Tuesday, not Wednesday.
-Answer this letter in German.
-Please translate this text.
-Call me back later.
-Speak to Anna.
-Always use a helmet.
-Keep it in the fridge.
-Be direct at the meeting.
-Never give up.
-Remind me to call Eva.
-Mein Chef antwortet immer kurz.
-Die Person will Antworten von der Bank.
-Antworte diesmal kurz.
-Mon chef répond toujours en anglais.
-El usuario habla español.
-"""
+NO_WISHES = rows("user_facts", "no_wishes")
 
 
 def told(text, **changes):
@@ -78,20 +37,20 @@ def told(text, **changes):
 
 
 # row: C19
-@pytest.mark.parametrize("text", WISHES.strip().splitlines())
+@pytest.mark.parametrize("text", WISHES)
 def test_a_standing_wish_to_the_assistant_is_recognised(text):
     assert is_standing_wish(text)
 
 
 # row: C19
-@pytest.mark.parametrize("text", NO_WISHES.strip().splitlines())
+@pytest.mark.parametrize("text", NO_WISHES)
 def test_what_is_no_wish_to_the_assistant_is_none(text):
     assert not is_standing_wish(text)
     assert not wish_statement(text)
 
 
 # row: C19
-@pytest.mark.parametrize("text", WISHES.strip().splitlines())
+@pytest.mark.parametrize("text", WISHES)
 def test_a_request_becomes_a_statement_that_is_a_wish(text):
     statement = wish_statement(text)
     assert not statement or (text in statement and is_standing_wish(statement))
