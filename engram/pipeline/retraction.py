@@ -171,10 +171,10 @@ class Retraction:
         """Hide what a request means; ask if it is unclear, too much, or a user's own."""
         turn, wish = request.turn, request.wish
         if not wish.named:
-            if passages := self._last_statement(request):
-                passages += self._replies(turn, passages)
+            if meant := self._last_statement(request):
+                passages = [*meant, *self._replies(turn, meant)]
                 self._hide(request, passages, (), now, withdrawn)
-            if others := self._nearby(request):
+            if others := self._nearby(request, meant):
                 self._ask(request, others, (), now)
             return
         passages, facts = self._named(request)
@@ -258,9 +258,9 @@ class Retraction:
         units = self.index.units(list(chosen))
         facts = [unit for unit in units.values() if isinstance(unit, Fact)]
         for request in self._requests(turn):
-            named = bool(request.wish.named)
-            offered = self._named(request)[0] if named else self._nearby(request)
-            passages = [(one, text) for one, text in offered if one.key in units]
+            near = self._last_statement(request)
+            offered = self._nearby(request, near) or self._named(request)[0]
+            passages = [one for one in offered if one[0].key in units]
             self._hide(request, passages, facts, now)
 
     # -- scope of a request ------------------------------------------------------------
@@ -293,16 +293,11 @@ class Retraction:
                 break
         return []
 
-    def _nearby(self, request: _Request) -> list[tuple[FiledTurn, str]]:
-        """Return the other statements in the same turn as a joke.
-
-        They may be part of the joke; no rule can decide. The list is empty if the
-        statement is in another turn than the withdrawal, or is a slip of the tongue.
-        """
-        if request.wish.named or not request.wish.untrue:
-            return []
-        meant = self._last_statement(request)
-        if not meant:
+    def _nearby(
+        self, request: _Request, meant: Sequence[tuple[FiledTurn, str]]
+    ) -> list[tuple[FiledTurn, str]]:
+        """Return the other statements in the turn of a joke, which may be part of it."""
+        if not (request.wish.untrue and meant):
             return []
         turn, taken = meant[0][0], {text for _, text in meant}
         end = (
