@@ -58,24 +58,6 @@ def actions(memory, name):
     return [one for one in map(json.loads, lines) if one["action"] == name]
 
 
-def shown_anywhere(memory, *queries):
-    """All that recall, context, todos, show, why and review hand out."""
-    told = [memory.call(name, {}) for name in ("context", "review")]
-    for query in queries:
-        answer = memory.call("recall", {"query": query, "k": 50, "archive": True})
-        told += [answer["hits"], answer["text"]]
-        context = memory.call("context", {"query": query, "session": "talk"})
-        told.append(context["text"])
-        told += [
-            memory.call(name, {"id": hit["id"]})
-            for hit in answer["hits"]
-            if hit["kind"] == "fact"
-            for name in ("show", "why")
-        ]
-    told.append(memory.call("todos", {"stage": "all"}))
-    return json.dumps(told, ensure_ascii=False)
-
-
 def delete(memory, path):
     """A person deletes a note, and the vault is compared until that is believed."""
     (memory.settings.vault / path).unlink()

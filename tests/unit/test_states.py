@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from engram.core.attributes import ATTRIBUTES, attribute
@@ -173,3 +175,11 @@ def test_a_row_is_left_out_only_where_it_matches_nothing(code):
         text = line.partition(" | ")[0].rstrip(".")
         matching = {id(row) for row, loose in screen._rows if loose.fullmatch(text)}
         assert matching <= {id(row) for row, _ in screen.of(text)}
+
+
+@pytest.mark.parametrize("code", ["de", "en"])
+def test_every_pattern_of_the_table_compiles(code):
+    """Each is compiled only when a text is held against it."""
+    rules = grammar(code)
+    for _, pattern in (*rules.rows._rows, *rules.asks._rows):
+        re.compile(pattern.pattern, pattern._flags)
