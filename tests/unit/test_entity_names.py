@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.core.language.entity_names import animals
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
 from engram.extraction.rules.engine import extract
+from engram.extraction.rules.people import animals
 from tests.fakes.sentences import rows
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

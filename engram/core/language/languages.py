@@ -86,7 +86,6 @@ _SECTIONS: Mapping[str, str] = {
     "role_play": "role opens closes",
     "wishes": "prefix stated asked passing",
     "privacy": "joins cues before asks announces filler",
-    "entity_names": "animal_called animal_is animal_own",
     "retraction": "cue around please ask joke untrue that forget",
     "quotations": "forwarded first_header header subject wrote passes_on works_on speech labels",
 }

@@ -103,6 +103,19 @@ def known_relatives(texts: Iterable[str]) -> frozenset[str]:
     )
 
 
+def animals(text: str) -> list[str]:
+    """Return the names of animals in a statement.
+
+    >>> animals("The user has a cat named Oskar."), animals("The dog is old.")
+    (['Oskar'], [])
+    """
+    found = (name for match in _ANIMAL.finditer(text) for name in match.groups())
+    return list(dict.fromkeys(filter(None, found)))
+
+
+_ANIMAL = pattern_of("animal")
+
+
 def is_many(kin: str) -> bool:
     """Return whether a word for relatives means several: `sons`."""
     return kin.endswith(("s", "children")) and not kin.endswith("boss")

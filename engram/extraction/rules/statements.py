@@ -17,7 +17,6 @@ from engram.core.categories import category_of
 from engram.core.entities import ALIAS, OWNER, relation_label
 from engram.core.language import languages
 from engram.core.language.dates import day_in_words, in_figures
-from engram.core.language.entity_names import animals
 from engram.core.language.keep_requests import after_request
 from engram.core.language.sentences import MASK, is_doubtful, third_person
 from engram.core.language.states import (
@@ -34,6 +33,7 @@ from engram.extraction.rules.introductions import introduction, more_about_speak
 from engram.extraction.rules.people import (
     RelationHint,
     Relative,
+    animals,
     has_open_pronoun,
     is_name,
     kinship_hint,
