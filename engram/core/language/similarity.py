@@ -111,17 +111,17 @@ def statement(
     The language is a code of `words.STOP`. The names in `owner` mean the user: `Jonas
     lives in Munich` is parsed as `the user lives in Munich`.
     """
-    users = _user_phrases(tuple(owner))
     code = language(words(_CAPITALISED.sub(" ", text))) or "en"
     folded = normalise(text)
     if code in languages.section(KEY):
         folded = grammar(code).in_usual_form(folded)
-    folded = _ELISION.sub(r"\1 ", folded)
-    for name in users.unspaced:
-        folded = folded.replace(name, _UNSPACED_USER)
-    spaced = _SPACELESS.sub(r" \g<0> ", _HYPHEN.sub(" ", folded)).split()
-    plain = _with_user(
-        [_NUMERALS.get(word, word) for word in map(_without_possessive, spaced)], users
+    folded = _user_phrases(tuple(owner)).sub(
+        lambda found: _UNSPACED_USER if found["unspaced"] else _USER,
+        _HYPHEN.sub(" ", _ELISION.sub(r"\1 ", folded)),
+    )
+    spaced = _SPACELESS.sub(r" \g<0> ", folded).split()
+    plain = tuple(
+        _NUMERALS.get(word, word) for word in map(_without_possessive, spaced)
     )
     dropped = _EMPHASIS | _ARTICLES.get(code, frozenset())
     negated = not _NEGATIONS.isdisjoint(plain) or bool(
@@ -150,14 +150,6 @@ def statement(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _UserPhrases:
-    """The words for the user: as tokens, longest first, and in unspaced scripts."""
-
-    spaced: tuple[tuple[str, ...], ...]
-    unspaced: tuple[str, ...]
-
-
 _USER = "user"
 _UNSPACED_USER = "用户"
 _SUBJECTS = (
@@ -167,33 +159,19 @@ _SUBJECTS = (
 
 
 @lru_cache(16)
-def _user_phrases(owner: tuple[str, ...]) -> _UserPhrases:
-    phrases = [normalise(phrase) for phrase in (*_SUBJECTS, *owner) if phrase.strip()]
-    unspaced = [one for one in phrases if _SPACELESS.search(one)]
-    spaced = {
-        tuple(_HYPHEN.sub(" ", one).split()) for one in phrases if one not in unspaced
+def _user_phrases(owner: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern of the words for the user, longest first."""
+    phrases = {
+        _HYPHEN.sub(" ", normalise(phrase))
+        for phrase in (*_SUBJECTS, *owner)
+        if phrase.strip()
     }
-    return _UserPhrases(
-        tuple(sorted(spaced, key=lambda one: (-len(one), one))),
-        tuple(sorted(unspaced, key=lambda one: (-len(one), one))),
+    listed = sorted(map(re.escape, phrases), key=len, reverse=True)
+    unspaced = [one for one in listed if _SPACELESS.search(one)]
+    spaced = "|".join(one for one in listed if one not in unspaced)
+    return re.compile(
+        rf"(?<!\w)(?:{spaced})(?!\w)|(?P<unspaced>{'|'.join(unspaced) or '(?!)'})"
     )
-
-
-def _with_user(tokens: Sequence[str], users: _UserPhrases) -> tuple[str, ...]:
-    """Return `tokens` with one word in the place of each phrase for the user."""
-    found, place = [], 0
-    while place < len(tokens):
-        phrase = next(
-            (
-                one
-                for one in users.spaced
-                if tuple(tokens[place : place + len(one)]) == one
-            ),
-            (),
-        )
-        found.append(_USER if phrase else tokens[place])
-        place += len(phrase) or 1
-    return tuple(found)
 
 
 def _single_state(text: str, owner: Sequence[str]) -> State | None:
