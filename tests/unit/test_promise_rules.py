@@ -41,14 +41,7 @@ def test_what_others_do_what_happens_and_what_is_not_asserted_is_no_promise(text
 
 
 # row: E16
-@pytest.mark.parametrize(
-    ("text", "statement"),
-    [
-        ("Ich muss Milch kaufen.", "Die Person muss Milch kaufen."),
-    ],
-)
-def test_a_promise_says_what_and_when(text, statement):
-    turn = Turn("1", "s", "user", text, MONDAY, speaker="user")
+def test_a_promise_says_what():
+    turn = Turn("1", "s", "user", "Ich muss Milch kaufen.", MONDAY, speaker="user")
     (one,) = engine.extract([turn], Policy().extraction).candidates
-    assert one.text == statement
-    assert (one.when is not None) == ("明天" in text)
+    assert (one.text, one.when) == ("Die Person muss Milch kaufen.", None)
