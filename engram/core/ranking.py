@@ -456,8 +456,12 @@ def _vector_scores(
 ) -> dict[str, float]:
     """Return the vector score, ≥ 0, of each match by key.
 
-    A match that is not in `by_words` and whose similarity is below `floor` is left out.
+    A match that is not in `by_words` is left out if its similarity is below `floor`, or
+    below the average: in a language that the model does not know all texts are similar.
     """
+    matches = tuple(matches)
+    known = [match.similarity for match in matches if match.similarity is not None]
+    floor = max(floor, fmean(known)) if known else floor
     return {
         match.key: max(match.score, 0.0)
         for match in matches
