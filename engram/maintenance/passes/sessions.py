@@ -435,11 +435,10 @@ def _own_words_summary(
     policy = view.policy.sessions
     chars = policy.line_chars + policy.items * policy.item_chars
     sentences = key_sentences(turns, policy, chars, policy.items + 1)
+    best = [f"{speaker_name(turn)}: {text}" for turn, text in sentences]
     opening = turns[0].turn
-    best = [
-        text if said_by_user(turn) else f"{speaker_name(turn)}: {text}"
-        for turn, text in sentences or [(opening, one_line(opening, policy))]
-    ]
+    name = "" if said_by_user(opening) else f"{speaker_name(opening)}: "
+    best = best or [f"{name}{one_line(opening, policy)}"]
 
     keys = {filed.key for filed in talk.turns}
     people: dict[str, None] = {}
