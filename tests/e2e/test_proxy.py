@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import time
@@ -255,19 +254,6 @@ def test_both_sides_of_a_stream_are_observed(place, echo):
     (user,) = stored(place, "lighthouse of Sark open")
     (assistant,) = stored(place, "lighthouse opens at nine")
     assert (user["role"], assistant["role"]) == ("user", "assistant")
-
-
-def test_the_async_client_streams_too(place, echo):
-    async def run():
-        async with client(place, openai.AsyncOpenAI) as own:
-            stream = await own.chat.completions.create(
-                model="echo",
-                messages=[{"role": "user", "content": ASKED}],
-                stream=True,
-            )
-            return "".join([one.choices[0].delta.content or "" async for one in stream])
-
-    assert "peanuts" in with_memories(echo, "peanuts", lambda: asyncio.run(run()))
 
 
 def test_tools_pass_untouched_and_the_context_stays_the_same_through_a_loop(

@@ -127,6 +127,19 @@ def test_parked_batches_and_dead_letters_are_kept(opened):
     assert opened()[1].dead == ()
 
 
+def test_a_settled_segment_is_removed_and_numbers_go_on(opened, tmp_path):
+    """The open segment stays; a number is not given twice."""
+    journal, _ = opened(segment_bytes=200)
+    seqs = [journal.append([turn(number)])[0] for number in range(6)]
+    assert len(segments(tmp_path)) > 2
+    for seq in reversed(seqs):
+        journal.settle([seq])
+    assert len(segments(tmp_path)) == 1
+    journal, queue = opened()
+    assert queue.turns == ()
+    assert journal.append([turn(9)])[0] > max(seqs)
+
+
 def test_a_dead_letter_does_not_keep_every_segment(opened, tmp_path):
     """It is written again, so that old segments can go, and is the same after a
     restart.
