@@ -75,11 +75,15 @@ def change(
 
 
 def _is_corrected(new: State, old: State) -> bool:
-    """Return whether two states give different values of which only one can hold."""
+    """Return whether two states give different values of which only one can hold.
+
+    Of several pets, only one that differs in its name alone is corrected.
+    """
     if new.over or old.over or new.addition:
         return False
     row = attribute(new.attribute)
-    is_one = row.single or row.fixed or row.named
+    is_renamed = len(new.value) > 1 and new.value[:-1] == old.value[:-1]
+    is_one = row.single or row.fixed or row.named or is_renamed
     if not is_one or new.attribute != old.attribute:
         return False
     return _same_subject(new, old) and not (_covers(new, old) or _covers(old, new))

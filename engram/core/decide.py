@@ -411,7 +411,11 @@ def _by_states(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
         for one, made in found:
             unclear = changes.is_unclear(made, [every for _, every in found])
             why = f"{made.why} ({changes.RULE})"
-            yield _Claim(one, why, "states", unclear, later)
+            row = attribute(made.new.attribute)
+            by: Literal["states", "rival"] = (
+                "states" if row.single or row.fixed or row.named else "rival"
+            )
+            yield _Claim(one, why, by, unclear, later)
 
 
 def _begins(new: Statement, state: State) -> datetime | None:

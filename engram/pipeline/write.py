@@ -328,10 +328,10 @@ class NoteWriter:
     def is_users(self, fact: Fact) -> bool:
         """Return whether only the user may end a memory (`X9`, `X23`).
 
-        Its note is pinned, or was not created by engram, or a user claims it.
+        Its note is pinned, or was not created by engram, or a user edited it.
         """
         is_foreign = fact.id not in self.creation_times()
-        return fact.pinned or is_foreign or self.user_claim(fact) is not None
+        return fact.pinned or is_foreign or self.is_logged("edit", fact.id)
 
     def user_claim(self, fact: Fact) -> str | None:
         """Return why no pass may contradict a memory, or None (`X23`).

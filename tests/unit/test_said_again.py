@@ -60,14 +60,7 @@ def test_an_import_that_repeats_the_old_state_replaces_nothing(simulation):
 
 
 # row: A10
-@pytest.mark.parametrize(
-    "said",
-    [
-        ("My friend is Ada.", "Actually, my friend is Ben."),
-        ("My dog is called Rex.", "My dog is called Max."),
-    ],
-)
-def test_another_one_replaces_nothing(simulation, said):
-    """Several friends and dogs are possible; nothing says it was wrong."""
-    say(simulation, *said)
-    assert len(active(simulation)) == len(said)
+def test_another_one_replaces_nothing(simulation):
+    """Several dogs are possible; nothing says it was wrong."""
+    say(simulation, "My dog is called Rex.", "My dog is called Max.")
+    assert len(active(simulation)) == 2
