@@ -223,6 +223,7 @@ OWN = {
 }
 
 
+# row: X35
 @pytest.mark.parametrize("name", [key for key, one in CLIENTS.items() if one.files])
 def test_each_client_is_connected_and_left_as_it_was(home, tmp_path, name):
     assert CLIENTS[name].page.startswith("https://")
