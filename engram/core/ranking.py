@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import fmean
+from statistics import fmean, median_low
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -457,11 +457,11 @@ def _vector_scores(
     """Return the vector score, ≥ 0, of each match by key.
 
     A match that is not in `by_words` is left out if its similarity is below `floor`, or
-    below the average: in a language that the model does not know all texts are similar.
+    below the median: in a language that the model does not know all texts are similar.
     """
     matches = tuple(matches)
     known = [match.similarity for match in matches if match.similarity is not None]
-    floor = max(floor, fmean(known)) if known else floor
+    floor = max(floor, median_low(known)) if known else floor
     return {
         match.key: max(match.score, 0.0)
         for match in matches
