@@ -328,10 +328,11 @@ class NoteWriter:
     def is_users(self, fact: Fact) -> bool:
         """Return whether only the user may end a memory (`X9`, `X23`).
 
-        Its note is pinned, or was not created by engram, or a user edited it.
+        Its note is pinned, or was not created by engram, or a user edited or restored it.
         """
         is_foreign = fact.id not in self.creation_times()
-        return fact.pinned or is_foreign or self.is_logged("edit", fact.id)
+        is_touched = any(self.is_logged(what, fact.id) for what in ("edit", "restore"))
+        return fact.pinned or is_foreign or is_touched
 
     def user_claim(self, fact: Fact) -> str | None:
         """Return why no pass may contradict a memory, or None (`X23`).

@@ -64,3 +64,14 @@ def test_another_one_replaces_nothing(simulation):
     """Several dogs are possible; nothing says it was wrong."""
     say(simulation, "My dog is called Rex.", "My dog is called Max.")
     assert len(active(simulation)) == 2
+
+
+# row: X23
+def test_a_restored_memory_ends_by_an_answer_only(simulation):
+    say(simulation, "I live in Rome.")
+    (known,) = simulation.call("list")["memories"]
+    simulation.call("forget", id=known["id"])
+    simulation.call("update", id=known["id"], status="active")
+    say(simulation, "I moved to Oslo.")
+    assert known["text"] in active(simulation)
+    assert simulation.call("review")["cases"]
