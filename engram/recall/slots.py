@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core import personas, ranking
+from engram.core.attributes import attribute
 from engram.core.language.states import USER, names_same, state_asked_for
 from engram.recall.hits import recallable
 from engram.recall.topics import is_over
@@ -54,7 +55,7 @@ def with_slot(search: RecallSearch, candidates: RankedCandidates) -> RankedCandi
             return _with_answers(search, candidates, units)
         asked += keys
     ended, until = _last_ended(search, asked)
-    if ended is None:
+    if ended is None or attribute(kind).thing:
         return candidates
     told = [*ended.superseded_by, ended.source]
     units = recallable(search.index, told, search.request, Counter())
@@ -89,18 +90,30 @@ def _last_ended(
 ) -> tuple[Fact | None, datetime]:
     """Return the fact of a slot that ended last, and when; None if there is none.
 
-    What was forgotten or was never true is not told (row X30).
+    There is none if a value still holds that the question may not return, as one said
+    in the running session, or if the user has spoken since and the turn is not read
+    yet. What was forgotten or was never true is not told (row X30).
     """
     index, now = search.index, search.request.now
+    facts = [
+        fact
+        for fact in index.facts(keys)
+        if personas.sees(search.request.persona, fact.persona)
+        and index.visible(fact) is not None
+    ]
+    holds = any(
+        fact.status in {"active", "archived"} and not is_over(fact, now)
+        for fact in facts
+    )
     ended = [
-        (unit.valid_until or now, unit.id, unit)
-        for unit in index.facts(keys)
-        if is_over(unit, now)
-        and personas.sees(search.request.persona, unit.persona)
-        and index.visible(unit) is not None
+        (one.valid_until or now, one.id, one) for one in facts if is_over(one, now)
     ]
     until, _, last = max(ended, default=(now, "", None))
-    return last, until
+    said_since = any(
+        one.turn.role == "user" and one.turn.occurred_at > until
+        for one in index.waiting()
+    )
+    return None if holds or said_since else last, until
 
 
 def _in_slot(

@@ -112,9 +112,10 @@ def test_what_ended_without_a_successor_is_answered_as_over_since_its_day(told):
         "observe",
         turns=[{"session": "n", "role": "user", "text": "I work at Monzo now."}],
     )
-    assert (
-        "no employer" not in simulation.call("recall", query="where do I work?")["text"]
-    )
+    question = {"query": "where do I work?", "session": "n"}
+    assert "no employer" not in simulation.call("recall", **question)["text"]
+    simulation.call("flush")
+    assert "no employer" not in simulation.call("recall", **question)["text"]
 
 
 def test_nothing_is_said_of_a_value_that_was_forgotten(told):
