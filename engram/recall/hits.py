@@ -18,7 +18,7 @@ from engram.vault.paths import FilePlace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from engram.core.policy import RecallPolicy
     from engram.core.records import SearchHit
@@ -133,6 +133,7 @@ def verified_hits(
                         None,
                         (
                             SAID_BEFORE if key in earlier else "",
+                            _partly_over(past.get(key), zone),
                             _establishment_label(
                                 search.sources.usage(key).stability, policy.recall
                             ),
@@ -196,7 +197,17 @@ def _establishment_label(stability: float, policy: RecallPolicy) -> str:
 
 def _end_of(past: PastState | None, zone: tzinfo) -> dict[str, Any]:
     """Return the fields of a hit about the end of its state (law 7)."""
-    if past is None or not past.until:
+    if past is None or past.partly or not past.until:
         return {}
-    day = f"{past.until.astimezone(zone):%Y-%m-%d}"
-    return {"ended": day, "certain": past.certain}
+    return {"ended": _day(past.until, zone), "certain": past.certain}
+
+
+def _partly_over(past: PastState | None, zone: tzinfo) -> str:
+    """Return the label of a turn of which a part is over, or ''."""
+    if past is None or not past.partly or not past.until:
+        return ""
+    return f"partly over since {_day(past.until, zone)}"
+
+
+def _day(moment: datetime, zone: tzinfo) -> str:
+    return f"{moment.astimezone(zone):%Y-%m-%d}"

@@ -36,12 +36,14 @@ class PastState:
     """The end of a unit's state at `until`.
 
     `successor` is the key of the unit that replaces it, or ''. `certain` is false for
-    the note of a user that a later statement contradicts.
+    the note of a user that a later statement contradicts. `partly` is true of a turn
+    that also states what still holds.
     """
 
     until: datetime | None
     successor: str = ""
     certain: bool = True
+    partly: bool = False
 
 
 def with_newest_first(
@@ -141,8 +143,8 @@ def past_states(
 ) -> dict[str, PastState]:
     """Return the units that are over: turns, and memories that a question doubts.
 
-    A turn is over if ended facts rest on it and no active one. A memory is probably
-    over if the user was asked whether a newer one replaced it.
+    A turn is over if ended facts rest on it, partly if an active one does too. A
+    memory is probably over if the user was asked whether a newer one replaced it.
     """
     found: dict[str, PastState] = {}
     resting = index.catalog.resting_on(list(keys))
@@ -157,8 +159,11 @@ def past_states(
             is_active = isinstance(newer, Fact) and newer.status == "active"
             if isinstance(newer, Fact) and is_active and not _is_ahead(newer, now):
                 found[key] = PastState(case.created, newer.id, certain=False)
-        elif "#^" in key and ended and not _any_active(facts, ended):
+        elif "#^" in key and ended:
             last = max(ended, key=lambda fact: (fact.valid_until or now, fact.id))
+            if _any_active(facts, ended):
+                found[key] = PastState(last.valid_until, partly=True)
+                continue
             successor = last.superseded_by[-1] if last.superseded_by else ""
             found[key] = PastState(last.valid_until, successor)
     return found

@@ -66,6 +66,14 @@ def test_the_old_words_rank_below_the_new_ones_and_are_past(simulation, notes):
     assert "was, until 2027-03-12: I live in Munich." in text
 
 
+def test_a_turn_that_also_tells_what_holds_is_partly_over(simulation):
+    say(simulation, "I live in Munich with my wife Marta.", day=0)
+    say(simulation, "I've moved to Augsburg.", day=60)
+
+    text = simulation.call("recall", query="Where do I live?", k=3)["text"]
+    assert "- [user, partly over since 2027-03-12] I live in Munich with my" in text
+
+
 def test_an_earlier_day_finds_the_state_of_then(simulation, notes):
     say(simulation, "I live in Munich.", day=0)
     say(simulation, "I've moved to Augsburg.", day=60)
