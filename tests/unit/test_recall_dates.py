@@ -82,3 +82,13 @@ def test_the_end_of_a_state_is_its_end(sim, vault):
     assert [hit["ended"] for hit in hits if "Frachtwerk" in hit["text"]] == [
         "2026-12-31"
     ]
+
+
+# row: X13
+def test_a_day_alone_is_no_answer(sim):
+    """If the question asks for more than a day, a text of that day is no hit for it."""
+    observe(sim, "The dog chewed up my slippers.")
+    asked = sim.call("recall", query="what did the dentist say on Friday?")
+    assert asked["hits"] == []
+    (first, *_) = sim.call("recall", query="what did the dog chew on Friday?")["hits"]
+    assert "slippers" in first["text"]
