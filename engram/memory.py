@@ -64,7 +64,7 @@ from engram.pipeline.readiness import Readiness
 from engram.pipeline.reconcile import Reconciler
 from engram.pipeline.usage import UsageTracker
 from engram.pipeline.write import NoteWriter
-from engram.vault import disk, location, locks, template
+from engram.vault import disk, location, locks, spool, template
 from engram.vault.journal import Journal
 from engram.vault.store import Vault
 from engram.vault.usage import UsageLog, device_of
@@ -399,7 +399,26 @@ class VaultMemory:
         self.note_writer.update_hashes()
         self.commits.defer_commit()
         self.readiness.set_compared(compared=True)
+        self.store_spooled()
         return unsettled
+
+    def store_spooled(self) -> None:
+        """Store the turns that hooks could not give to a daemon.
+
+        A file that cannot be stored remains in the spool, and the health tells why.
+        """
+        problem = ""
+        for path in spool.waiting(self.settings.state):
+            try:
+                if turns := spool.turns_of(path):
+                    self.read("observe", {"turns": turns})
+                disk.remove(path)
+            except (EngramError, ValueError) as fault:
+                problem = f"{path}: {fault}"
+            else:
+                if self.executor.attended:
+                    self.executor.turns_arrived()
+        self.health.report("spool", problem)
 
     @property
     def ready(self) -> bool:
@@ -424,6 +443,7 @@ class VaultMemory:
         """Write the usage, and snapshots of data that is slow to compute."""
         if self.store.lost:
             return
+        self.store_spooled()
         self.index.save()
         self.maintenance_loop.schedule.save()
         self._save_handed_out()

@@ -81,18 +81,37 @@ def socket_of(vault: str | None, env: Mapping[str, str]) -> str | None:
 
     None if only parsing the configuration determines it.
     """
+    homes = _homes(env)
+    leaf = _leaf(vault, env, homes[0])
+    return leaf and f"{homes[1]}/{leaf}/engram.sock"
+
+
+def state_of(vault: str | None, env: Mapping[str, str]) -> str | None:
+    """Return the state folder of the vault that `config.load` would choose.
+
+    None if only parsing the configuration determines it.
+    """
+    state = _homes(env)[0]
+    leaf = _leaf(vault, env, state)
+    return leaf and f"{state}/{leaf}"
+
+
+def _homes(env: Mapping[str, str]) -> tuple[str, str]:
+    """Return the folders of the states and of the sockets."""
+    if own := env.get("ENGRAM_HOME"):
+        base = os.path.realpath(os.path.expanduser(own))  # noqa: PTH111
+        return f"{base}/state", f"{base}/run"
+    home = env.get("XDG_STATE_HOME") or f"{env.get('HOME', '')}/.local/state"
+    return f"{home}/engram", location.socket_home(env, f"{home}/engram")
+
+
+def _leaf(vault: str | None, env: Mapping[str, str], state: str) -> str | None:
+    """Return the name of the folder of a vault below the states and the sockets."""
     folder = folder_of(vault, env)
     vault_id = folder and _id_at(folder)
     if not folder or not vault_id:
         return None
-    if own := env.get("ENGRAM_HOME"):
-        base = os.path.realpath(os.path.expanduser(own))  # noqa: PTH111
-        state, runtime = f"{base}/state", f"{base}/run"
-    else:
-        state = f"{env.get('XDG_STATE_HOME') or env['HOME'] + '/.local/state'}/engram"
-        runtime = location.socket_home(env, state)
-    leaf = location.choose(os.path.realpath(folder), vault_id, state, _id_at).leaf
-    return f"{runtime}/{leaf}/engram.sock"
+    return location.choose(os.path.realpath(folder), vault_id, state, _id_at).leaf
 
 
 def _id_at(folder: str) -> str | None:

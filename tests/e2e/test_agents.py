@@ -11,7 +11,7 @@ import pytest
 from engram.config import load
 from engram.errors import ConflictError
 from engram.serve.agents.connect import CLIENTS, connect
-from tests.fakes.world import World, knowing_carla, until
+from tests.fakes.world import ID, World, knowing_carla, until
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def place(tmp_path_factory):
         yield world
 
 
-def hook(world, event, *arguments):
+def hook(world, event, *arguments, warning=""):
     done = subprocess.run(
         world.command("hook", *arguments),
         env=world.env,
@@ -31,7 +31,7 @@ def hook(world, event, *arguments):
         check=False,
     )
     assert done.returncode == 0
-    assert done.stderr == ""
+    assert warning in done.stderr if warning else done.stderr == ""
     return done.stdout
 
 
@@ -121,7 +121,6 @@ def test_a_notification_of_codex_is_an_argument(place):
         "[]",
         "\0",
         {"hook_event_name": "PreToolUse"},
-        {"hook_event_name": "Stop", "transcript_path": "/does/not/exist"},
         {"hook_event_name": "UserPromptSubmit", "prompt": " ", "session_id": 7},
     ],
 )
@@ -129,13 +128,46 @@ def test_any_event_ends_with_zero_and_without_a_word_of_error(place, event):
     hook(place, event)
 
 
-def test_without_a_daemon_the_agent_waits_for_nothing(tmp_path):
+def test_a_transcript_that_is_missing_is_told(place):
+    event = {"hook_event_name": "Stop", "transcript_path": "/does/not/exist"}
+    assert hook(place, event, warning="/does/not/exist") == ""
+
+
+def test_without_a_vault_the_hook_says_so(tmp_path):
     world = World(tmp_path)
-    event = {"hook_event_name": "UserPromptSubmit", "prompt": "x", "session_id": "s"}
-    assert hook(world, event) == ""
+    world.env["ENGRAM_VAULT"] = str(tmp_path / "elsewhere")
+    event = {"hook_event_name": "Stop", "last_assistant_message": "Olhao is quiet."}
+    assert hook(world, event, warning="elsewhere") == ""
 
 
-def test_a_daemon_that_hangs_costs_a_second(tmp_path):
+# row: X1
+def test_the_next_start_stores_what_was_said_without_a_daemon(tmp_path):
+    """In its order and once, with its time, and without secrets on the disk."""
+    world = World(tmp_path)
+    event = {"session_id": "s", "prompt_id": "1"}
+    asked = {"hook_event_name": "UserPromptSubmit", "prompt": "My PIN is 4821."}
+    said = {"hook_event_name": "Stop", "last_assistant_message": "The quay is wet."}
+    for one in (asked, said, asked):
+        assert hook(world, event | one, warning="no daemon answers; 1 turn waits") == ""
+    spool = world.home / "state" / ID / "spool"
+    files = sorted(spool.iterdir())
+    assert len(files) == 3
+    assert spool.stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    assert not any(b"4821" in file.read_bytes() for file in files)
+    (spool / "0.json").write_text("{")
+    world.start()
+    try:
+        until(lambda: stored(world, "The quay is wet"))
+        turns = stored(world, "My PIN is") + stored(world, "The quay is wet")
+        assert [turn["role"] for turn in turns] == ["user", "assistant"]
+        assert [file.name for file in spool.iterdir()] == ["0.json"]
+        assert "0.json" in world.json("status")["faults"]["spool"]
+    finally:
+        world.stop()
+
+
+def test_a_daemon_that_hangs_costs_a_second_and_no_turn(tmp_path):
     """The time of an empty Python is taken away."""
     world = World(tmp_path)
     world.start()
@@ -143,20 +175,25 @@ def test_a_daemon_that_hangs_costs_a_second(tmp_path):
         world.process.send_signal(19)
         event = {
             "hook_event_name": "UserPromptSubmit",
-            "prompt": "x",
+            "prompt": "The quay is wet.",
             "session_id": "s",
+            "prompt_id": "1",
         }
         times = []
         for _ in range(2):
             began = time.monotonic()
-            assert hook(world, event) == ""
+            assert hook(world, event, warning="1 turn waits") == ""
             late = time.monotonic() - began
             began = time.monotonic()
             hook(world, {})
             times.append(late - (time.monotonic() - began))
         assert min(times) < 1.2
-    finally:
         world.process.send_signal(18)
+        world.stop()
+        world.start()
+        until(lambda: stored(world, "The quay is wet"))
+        assert len(stored(world, "The quay is wet")) == 1
+    finally:
         world.process.kill()
         world.process.wait()
 

@@ -1,9 +1,10 @@
 """`engram hook`: called by a coding agent at the start of a session and at its turns.
 
 The event is JSON, on standard input or as an argument. A question is stored and
-answered with the context of the memory; an answer is stored. The command never disturbs
-the agent: without a daemon, after a second and after any error it ends silently with exit
-code 0. Only the standard library is loaded.
+answered with the context of the memory; an answer is stored. Turns that no daemon
+acknowledges go to the spool, from which the next start stores them. The command never
+disturbs the agent: without a daemon, after a second and after any error it ends with exit
+code 0 and a line on standard error. Only the standard library is loaded.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import signal
 import sys
 
+from engram.errors import UnavailableError
 from engram.serve import socket_client
 
 TYPE_CHECKING = False  # loading typing would slow the start
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 SECONDS = 1.0
 """Maximum time in seconds that an agent waits; it gives a hook five."""
+STORE_SECONDS = 0.5
+"""Seconds after which turns that the daemon has not acknowledged go to the spool."""
 CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit", "BeforeAgent")
 """Events that are answered with a context, of Claude Code, Codex and Gemini CLI."""
 END_EVENTS = ("PreCompact", "SessionEnd")
@@ -45,8 +49,10 @@ def main(arguments: Sequence[str], vault: str | None = None) -> int:
         event = json.loads(raw)
         if isinstance(event, dict):
             answer = handle(event, vault)
-    except Exception:  # noqa: BLE001  # the agent continues without its memory
+    except ValueError:  # this is no event
         answer = ""
+    except Exception as fault:  # noqa: BLE001  # the agent continues without its memory
+        _say(str(fault))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     if answer:
@@ -57,33 +63,75 @@ def main(arguments: Sequence[str], vault: str | None = None) -> int:
 def handle(event: Mapping[str, Any], vault: str | None) -> str:
     """Store the turns of an event; return the text for the agent, or ''.
 
-    Raises EngramError if the daemon refuses.
+    Raises EngramError if there is no vault, or if the daemon refuses.
     """
-    path = socket_client.socket_of(vault, os.environ)
-    if path is None:
-        return ""
-    folder = socket_client.folder_of(vault, os.environ)
-
+    path, state, folder = _place(vault)
     name = str(event.get("hook_event_name") or event.get("type"))
     known = (agent for variable, agent in AGENTS.items() if variable in os.environ)
     client = next(known, "codex")
 
-    def call(name: str, params: dict[str, Any]) -> dict[str, Any]:
+    def call(
+        name: str, params: dict[str, Any], timeout: float = SECONDS
+    ) -> dict[str, Any]:
         return socket_client.call(
-            path, name, params, timeout=SECONDS, folder=folder, client=client
+            path, name, params, timeout=timeout, folder=folder, client=client
         )
 
-    turns = _turns(name, event)
     # Store first: it is quick, and turns must not be lost.
+    turns = _turns(name, event)
     if turns:
-        call("observe", {"turns": turns})
+        # The time limit does not end this step: the turns would be lost.
+        left = signal.setitimer(signal.ITIMER_REAL, 0)[0]
+        try:
+            call("observe", {"turns": turns}, STORE_SECONDS)
+        except UnavailableError as fault:
+            _spool(turns, state, fault)
+            return ""
+        signal.setitimer(signal.ITIMER_REAL, left or SECONDS)
     if name in END_EVENTS:
         call("flush", {"background": True})
     if name not in CONTEXT_EVENTS:
         return ""
-    question = {"query": str(event.get("prompt") or ""), "session": _session(event)}
-    answer = call("context", {key: text for key, text in question.items() if text})
+    query = str(event.get("prompt") or "").strip()
+    question = {"query": query} if query else {}
+    answer = call("context", {**question, "session": _session(event)})
     return _context_answer(name, str(answer["text"]))
+
+
+def _place(vault: str | None) -> tuple[str, str, str | None]:
+    """Return the socket, the state folder and the folder of the vault."""
+    path = socket_client.socket_of(vault, os.environ)
+    state = socket_client.state_of(vault, os.environ)
+    if path and state:
+        return path, state, socket_client.folder_of(vault, os.environ)
+
+    from pathlib import Path
+
+    from engram.config import load
+    from engram.vault.template import check_vault
+
+    settings = load(Path(vault) if vault else None, os.environ)
+    check_vault(settings.vault)
+    return str(settings.socket), str(settings.state), str(settings.vault)
+
+
+def _spool(
+    turns: Sequence[dict[str, Any]], state: str, fault: UnavailableError
+) -> None:
+    """Keep turns for the next start of engram, and say so."""
+    from datetime import UTC, datetime
+    from pathlib import Path
+
+    from engram.vault import spool
+
+    now = datetime.now(UTC).isoformat()
+    spool.put(Path(state), [{"occurred_at": now, **turn} for turn in turns])
+    noun = "turn waits" if len(turns) == 1 else "turns wait"
+    _say(f"{fault.what}; {len(turns)} {noun} for its next start")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"engram: {line}\n")
 
 
 def _turns(name: str, event: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -108,17 +156,17 @@ def _session(event: Mapping[str, Any]) -> str:
 
 def _stop(_number: int, _frame: object) -> None:
     """End at once: an exception might be printed, or be caught by a library."""
+    os.write(2, b"engram: no answer within a second\n")
     os._exit(0)
 
 
 def _turn(role: str, text: str, event: Mapping[str, Any]) -> dict[str, Any]:
     """Return a turn; a repeated event gives the same id."""
     session = _session(event)
-    turn = {"session": session, "role": role, "text": text}
-    if mark := next(filter(None, map(event.get, MARKS)), None):
-        parts = f"{session}\0{role}\0{mark}\0{text}"
-        turn["id"] = f"hook-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
-    return turn
+    mark = next(filter(None, map(event.get, MARKS)), None) or os.urandom(8).hex()
+    parts = f"{session}\0{role}\0{mark}\0{text}"
+    name = f"hook-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
+    return {"session": session, "role": role, "text": text, "id": name}
 
 
 def _context_answer(name: str, text: str) -> str:
