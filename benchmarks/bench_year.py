@@ -122,16 +122,13 @@ def problems(done: Played) -> list[str]:
 
 
 def page(done: Played, before: str) -> str:
-    """docs/year.md with the figures of this year in place of those `before`."""
+    """docs/year.md with the calls of this year in place of those `before`."""
     asked = ", ".join(f"{task} {number}" for task, number in done.calls.most_common())
-    told = {
-        "table": year_page.table(done.months),
-        "calls": f"{done.calls.total():,} model calls: {asked}.",
-    }
-    for name, text in told.items():
-        head, _, rest = before.partition(f"<!-- {name} -->\n")
-        before = f"{head}<!-- {name} -->\n{text}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
-    return before
+    told = f"{done.calls.total():,} model calls: {asked}."
+    head, _, rest = before.partition("<!-- calls -->\n")
+    return (
+        f"{head}<!-- calls -->\n{told}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
+    )
 
 
 def main() -> int:
