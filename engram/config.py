@@ -132,6 +132,14 @@ TEXT_KEYS: tuple[Key, ...] = (
         "your own regular expressions; a turn that matches one is distilled at once",
     ),
     Key(
+        "leave_out",
+        "vault",
+        list,
+        [],
+        "folders of your own that are not read, relative to the vault, e.g. Archive/2019",
+        pattern=r"(?!/*(facts|archive|review|sessions)(/|$))(?!/*\.?/*$)(?!(.*/)?\.\.(/|$)).+",
+    ),
+    Key(
         "disabled_actions",
         "vault",
         list,
@@ -377,6 +385,7 @@ class Settings:
     proxy: ProxySettings = ProxySettings()
     redact: str = "redact"
     patterns: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
     drift_roots: tuple[str, ...] = ()
     file_name: str = ""
     git: bool = True
@@ -455,6 +464,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         proxy=proxy,
         redact=values["redact"],
         patterns=tuple(values["patterns"]),
+        leave_out=tuple(folder.strip("/") for folder in values["leave_out"]),
         drift_roots=tuple(values["drift_roots"]),
         file_name=values["file_name"],
         git=values["git"] == "commit",
@@ -604,7 +614,8 @@ def _misfit(key: Key, value: Any) -> str:
         if not fits:
             return "must be a list of texts"
         unknown = [item for item in value if key.choices and item not in key.choices]
-        return f"has an unknown {unknown[0]!r}" if unknown else ""
+        unfit = [item for item in value if not re.fullmatch(key.pattern or ".*", item)]
+        return f"has an unknown {(unknown or unfit)[0]!r}" if unknown or unfit else ""
     if not isinstance(value, key.kind):
         return f"must be of type {key.kind.__name__}, not {value!r}"
     if key.choices and value not in key.choices:

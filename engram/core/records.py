@@ -655,7 +655,8 @@ class RecallResult:
     """A recall answer: the hits, the text for a model, and the omitted units.
 
     `filtered` counts omitted units by reason; `complete` is False until start-up has
-    finished (row X18). `steps` has the milliseconds of each step.
+    finished (row X18). `mode` is `words`, or `meaning` if vectors ranked the hits too
+    (row A14). `steps` has the milliseconds of each step.
     """
 
     query: str
@@ -665,4 +666,5 @@ class RecallResult:
     filtered: Mapping[str, int] = field(default_factory=dict)
     note: str = ""
     complete: bool = True
+    mode: str = "words"
     steps: Mapping[str, float] = field(default_factory=dict)

@@ -90,7 +90,10 @@ class Daemon:
         self.server = serve(self, settings, listeners)
         self.background = Background(memory, threads, self.writer.health)
         self._watch = Watcher(
-            settings.vault, self.background.files_changed, settings.policy.files
+            settings.vault,
+            self.background.files_changed,
+            settings.policy.files,
+            settings.leave_out,
         )
         self._began = time.monotonic()
 

@@ -7,23 +7,25 @@ from typing import TYPE_CHECKING
 
 from engram.errors import EngramError
 from engram.vault import disk
-from engram.vault.paths import walk
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from engram.index.catalog import Catalog
 
 
-def differences(catalog: Catalog, root: Path) -> dict[str, list[str]]:
-    """Read every file of the vault `root`, and return the paths that differ.
+def differences(
+    catalog: Catalog, root: Path, files: Collection[str]
+) -> dict[str, list[str]]:
+    """Read the `files` of the vault `root`, and return the paths that differ.
 
     They are grouped by the difference, in words. A file that is indexed with its last
     good version has no hash in the catalogue, and does not differ; neither does an
     unreadable file.
     """
     known = catalog.hashes()
-    files = walk(str(root)).files.keys()
+    files = set(files)
     different: list[str] = []
     for path in sorted(files & known.keys()):
         with suppress(EngramError):

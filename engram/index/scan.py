@@ -24,6 +24,7 @@ from engram.vault.paths import (
     NO_INODE,
     Stat,
     Walk,
+    is_below,
     is_text,
     kind_of,
     parent_folders,
@@ -63,6 +64,7 @@ class Scanner:
         clock: Callable[[], float] = time.monotonic,
         *,
         git: Git | None = None,
+        left_out: Collection[str] = (),
     ) -> None:
         self.catalog = catalog
         self.database = catalog.database
@@ -71,6 +73,7 @@ class Scanner:
         self.policy = policy
         self.clock = clock
         self.git = git
+        self.left_out = left_out
         self._scanning = threading.Lock()
         # path → time of the first scan that missed it
         self._missing: dict[str, float] = {}
@@ -214,8 +217,10 @@ class Scanner:
         missing = [
             path
             for path in found.known
-            if path not in found.files and not _is_below(path, found.unseen)
+            if path not in found.files and not is_below(path, found.unseen)
         ]
+        if self.left_out:
+            missing = self._drop_left_out(missing, diff)
         # after the walk, so that the stamp covers all changes by git until then
         stamp = self._git_stamp()
         if stamp and was_complete:
@@ -232,6 +237,24 @@ class Scanner:
             if self.git and stamp:
                 self.git.mark_known(stamp)
         return diff.diff(*self._user_changes())
+
+    def files_at(self, path: str) -> Collection[str]:
+        """Return the paths of the files to index at and below `path`."""
+        return walk(self.root, path, left_out=self.left_out).files.keys()
+
+    def _drop_left_out(self, missing: list[str], diff: DiffBuilder) -> list[str]:
+        """Remove files of folders that are left out now; return the other missing ones.
+
+        They are still there, so this is no deletion by the user.
+        """
+        left = [path for path in missing if is_below(path, self.left_out)]
+        quiet = DiffBuilder(by_user=False)
+        with self.database.transaction() as db:
+            for path in left:
+                drop(db, path, quiet)
+        self._take_in(quiet.reread, quiet)
+        diff.pending |= quiet.pending
+        return [path for path in missing if path not in left]
 
     def _git_stamp(self) -> str:
         """Return the stamp of git's activity since the last whole scan, or ''."""
@@ -304,7 +327,7 @@ class Scanner:
         removed = sorted(path for path in absent if self._is_known(path))
         with self.database.transaction() as db:
             for path in removed:
-                if not walk(self.root, path).files:
+                if not self.files_at(path):
                     drop(db, path, quiet)
                 self._missing.pop(path, None)
         self._take_in(quiet.reread, quiet)
@@ -351,7 +374,7 @@ class Scanner:
             seen.known.update({row[0]: row[1:] for row in rows})
         were_missing = self._missing.keys() & seen.known.keys()
         for place in places:
-            found = walk(self.root, place, seen.known)
+            found = walk(self.root, place, seen.known, self.left_out)
             seen.files.update(found.files)
             seen.problems.extend(found.problems)
             seen.unseen.update(found.unseen)
@@ -375,7 +398,7 @@ class Scanner:
             "WHERE path NOT IN (SELECT path FROM file)"
         )
         folders = [printable(place) for place in places]
-        old = {Problem(*row) for row in rows if _is_below(row[2], folders)}
+        old = {Problem(*row) for row in rows if is_below(row[2], folders)}
         new = dict.fromkeys(found)
         outdated = old.difference(new)
         added = [problem for problem in new if problem not in old]
@@ -536,7 +559,7 @@ class Scanner:
 
         with self.database.transaction() as db:
             for path in ripe:
-                if not walk(self.root, path).files:
+                if not self.files_at(path):
                     drop(db, path, diff)
                 del self._missing[path]
         self._take_in(diff.reread, diff)
@@ -558,14 +581,6 @@ class Scanner:
 
     def _is_known(self, path: str) -> bool:
         return bool(self.database.query("SELECT 1 FROM file WHERE path = ?", (path,)))
-
-
-def _is_below(path: str, folders: Collection[str]) -> bool:
-    """Return whether `path` is one of `folders` or below; '' is the whole vault."""
-    return any(
-        not folder or path == folder or path.startswith(f"{folder}/")
-        for folder in folders
-    )
 
 
 def _age(moment: int) -> float:

@@ -85,7 +85,13 @@ class Index:
             self.semantic = _semantic(settings, database)
             self.catalog = Catalog(database, policy)
             self.scanner = Scanner(
-                self.catalog, settings.vault, zone, policy, monotonic, git=git
+                self.catalog,
+                settings.vault,
+                zone,
+                policy,
+                monotonic,
+                git=git,
+                left_out=settings.leave_out,
             )
             self._mark = self._load_snapshot()
             self._update()

@@ -124,7 +124,11 @@ class HealthOperations:
         if not self.settings.postgres:
             return
         where = without_password(self.settings.postgres)
-        wrong = differences(self.index.catalog, self.settings.vault)
+        wrong = differences(
+            self.index.catalog,
+            self.settings.vault,
+            self.index.scanner.files_at(""),
+        )
         for words, paths in wrong.items():
             number = f"{len(paths)} file{'s' * (len(paths) > 1)}"
             examples = ", ".join(map(printable, paths[:SHOWN_PATHS]))
@@ -272,7 +276,7 @@ def findings(
             FIXES.get(one.code, DEFAULT_FIX),
         )
         | {"line": one.line}
-        for one in (*known, *unreadable(settings.vault, known))
+        for one in (*known, *unreadable(settings.vault, known, settings.leave_out))
     ]
     found += [_finding("error", code, what) for code, what in faults.items()]
     where = str(settings.vault)
@@ -316,13 +320,15 @@ def blocked(queue: TurnQueue) -> list[dict[str, Any]]:
     ]
 
 
-def unreadable(vault: Path, known: Collection[Problem]) -> Iterator[Problem]:
+def unreadable(
+    vault: Path, known: Collection[Problem], left_out: Collection[str] = ()
+) -> Iterator[Problem]:
     """Yield the files that a scan does not read: outside links, odd names, no access.
 
     Problems in `known` are left out. Access is checked here because a scan does not
     notice when it changes.
     """
-    seen = walk(str(vault))
+    seen = walk(str(vault), left_out=left_out)
     yield from [
         problem for problem in dict.fromkeys(seen.problems) if problem not in known
     ]

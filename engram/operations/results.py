@@ -153,7 +153,8 @@ class Recalled:
     """The best hits first, and `text` for a prompt, fenced and marked as notes.
 
     `filtered` counts the units left out, by reason; `note` is the reason why there are
-    no hits. If `complete` is false, the vault was still being read.
+    no hits. If `complete` is false, the vault was still being read. `mode` is `words`, or
+    `meaning` if vectors ranked the hits too.
     """
 
     query: str
@@ -163,6 +164,7 @@ class Recalled:
     filtered: dict[str, int] = field(default_factory=dict)
     note: str = ""
     complete: bool = True
+    mode: str = ""
     now: datetime | None = None
     milliseconds: dict[str, float] = field(default_factory=dict)
     time: str = ""

@@ -47,6 +47,7 @@ class _Pool:
     unread: set[str]
     filtered: Counter[str]
     unused_reason: str
+    by_meaning: bool
 
 
 def find_candidates(search: RecallSearch) -> RankedCandidates:
@@ -69,6 +70,7 @@ def find_candidates(search: RecallSearch) -> RankedCandidates:
         slots,
         pool.filtered,
         pool.unused_reason,
+        pool.by_meaning,
         merged,
         related,
     )
@@ -102,7 +104,8 @@ def _matching(search: RecallSearch, where: SearchFilter) -> _Pool:
         )
         filtered.update(["replaced by then"] * replaced)
     search.limit.end("records")
-    return _Pool(scored, units, unread, filtered, unused_reason)
+    by_meaning = close is not None
+    return _Pool(scored, units, unread, filtered, unused_reason, by_meaning)
 
 
 def _ranking_signals(

@@ -300,6 +300,7 @@ def as_json(answer: RecallResult, now: datetime, *, explain: bool) -> dict[str, 
         "filtered": dict(answer.filtered),
         "note": answer.note,
         "complete": answer.complete,
+        "mode": answer.mode,
         "now": _iso(now),
     }
 

@@ -175,7 +175,7 @@ class RankedCandidates:
     """The result of one search: units by key, and slots, best first.
 
     `filtered` counts the units that were left out, by reason. `unused_reason` is the
-    reason why vectors were not used, or ''. A turn or a note may be missing from
+    reason why vectors were not used, or ''; `by_meaning` is true if they were. A turn or a note may be missing from
     `units`: its record is read only if it is returned. `related` are the keys of units
     reached from the best facts by relations. `merged` counts, by turn, the units
     without a slot of their own: a turn represented by one of its facts, or a further
@@ -188,6 +188,7 @@ class RankedCandidates:
     slots: Sequence[ranking.RankedSlot]
     filtered: Counter[str]
     unused_reason: str
+    by_meaning: bool
     merged: Counter[str]
     related: Collection[str] = ()
     absence: str = ""

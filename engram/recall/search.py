@@ -151,6 +151,7 @@ def recall(
         filtered=dict(filtered),
         note="; ".join(filter(None, [why, candidates.unused_reason, limit.note()])),
         complete=complete,
+        mode="meaning" if candidates.by_meaning else "words",
         steps=limit.steps,
     )
 

@@ -30,6 +30,7 @@ from engram.pipeline.commits import WAITING
 from engram.serve import socket_client
 from engram.vault import disk, template
 from engram.vault.git import Git
+from engram.vault.paths import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,14 +51,13 @@ def init_vault(
     """
     vault, source = load().vault, template.shipped("vault_template")
     vault_id = ulid(datetime.now(UTC), secrets.token_hex(16))
+    result: dict[str, Any] = {"vault": str(vault)} | _found(vault)
     if dry_run:
-        return {
-            "vault": str(vault),
-            "would_write": list(template.missing_files(vault, vault_id, source)),
-        }
+        lacking = template.missing_files(vault, vault_id, source)
+        return result | {"would_write": list(lacking)}
     is_new = not vault.is_dir() or not any(vault.iterdir())
     written = template.create_vault(vault, vault_id, source)
-    result: dict[str, Any] = {"vault": str(vault), "written": list(written)}
+    result["written"] = list(written)
     if not written:
         result["note"] = "the folder is a vault already; nothing was written"
     if vault.stat().st_mode & 0o077:
@@ -74,6 +74,19 @@ def init_vault(
     ):
         repository.commit(written, "create a vault", "init")
     return result
+
+
+def _found(vault: Path) -> dict[str, str]:
+    """Return what a folder holds before it becomes a vault, if it holds notes."""
+    is_vault = (vault / template.SETTINGS).exists()
+    notes = 0 if is_vault or not vault.is_dir() else len(walk(str(vault)).files)
+    if not notes:
+        return {}
+    words = "1 Markdown file" if notes == 1 else f"{notes} Markdown files"
+    return {
+        "found": f"{words}; engram reads them and never changes, moves or deletes"
+        " them; `leave_out` in engram.toml names folders that it does not read"
+    }
 
 
 def _git(vault: Path) -> None:

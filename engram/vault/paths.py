@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from engram.core.records import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 Kind = Literal["fact", "session", "note"]
 
@@ -145,6 +145,14 @@ def is_ignored(path: str) -> bool:
     return parts[0] in NOT_INDEXED or any(map(_IGNORED.fullmatch, parts))
 
 
+def is_below(path: str, folders: Iterable[str]) -> bool:
+    """Return whether `path` is one of `folders` or below; '' is the whole vault."""
+    return any(
+        not folder or path == folder or path.startswith(f"{folder}/")
+        for folder in folders
+    )
+
+
 def is_conflict_copy(path: str) -> bool:
     """Return whether a file name is that of a conflict copy (Syncthing, Dropbox, …)."""
     return _CONFLICT_COPY.search(path.rpartition("/")[2]) is not None
@@ -186,16 +194,22 @@ def stat_of(result: os.stat_result) -> Stat:
     return Stat(inode, size, result.st_mtime_ns, result.st_ctime_ns)
 
 
-def walk(root: str, path: str = "", known: dict[str, StatRow] | None = None) -> Walk:
+def walk(
+    root: str,
+    path: str = "",
+    known: dict[str, StatRow] | None = None,
+    left_out: Collection[str] = (),
+) -> Walk:
     """Return the indexable files at or below `path` with another stat than in `known`.
 
     `root` is absolute and free of symbolic links. Unchanged files are removed from
-    `known`.
+    `known`. The folders `left_out`, relative to `root`, are not read.
     """
     found = Walk(known={} if known is None else known)
     start = f"{root}/{path}" if path else root
     try:
-        if any(os.path.islink(f"{root}/{folder}") for folder in parent_folders(path)):  # noqa: PTH114
+        above = [f"{root}/{folder}" for folder in parent_folders(path)]
+        if is_below(path, left_out) or any(map(os.path.islink, above)):
             return found
         status = os.lstat(start)
     except (FileNotFoundError, NotADirectoryError):
@@ -207,7 +221,7 @@ def walk(root: str, path: str = "", known: dict[str, StatRow] | None = None) -> 
         return found
     if stat.S_ISDIR(status.st_mode):
         if not path or not is_ignored(path):
-            _walk_folders(root, path, found)
+            _walk_folders(root, path, found, left_out)
     elif kind_of(path):
         if stat.S_ISREG(status.st_mode) and _name_is_text(path, found):
             _add_file(found, path, status)
@@ -216,11 +230,13 @@ def walk(root: str, path: str = "", known: dict[str, StatRow] | None = None) -> 
     return found
 
 
-def _walk_folders(root: str, top: str, found: Walk) -> None:
+def _walk_folders(root: str, top: str, found: Walk, left_out: Collection[str]) -> None:
     """Walk `top` and all folders below it."""
     folders = [top]
     while folders:
         folder = folders.pop()
+        if folder in left_out:
+            continue
         try:
             with os.scandir(f"{root}/{folder}") as entries:
                 folders += _walk_folder(root, folder, entries, found)

@@ -40,10 +40,10 @@ from watchdog.observers.inotify import InotifyEmitter
 from watchdog.observers.inotify_c import InotifyEvent, InotifyFD
 from watchdog.observers.polling import PollingObserver
 
-from engram.vault.paths import is_ignored, kind_of
+from engram.vault.paths import is_below, is_ignored, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from watchdog.observers.inotify_c import (
         CallbackId,
@@ -157,6 +157,7 @@ def _unescaped(field: str) -> str:
 class Watcher:
     """Watches the vault `root` and calls `on_change` from its own thread.
 
+    The folders `left_out` are not watched.
     `on_change` receives the paths that may differ: files, folders (with their content),
     and removed paths. None means everything, also after the root vanished and returned.
     It is called after `settle_seconds` without an event, and after
@@ -168,7 +169,9 @@ class Watcher:
         root: Path,
         on_change: Callable[[set[Path] | None], None],
         policy: FilePolicy,
+        left_out: Collection[str] = (),
     ) -> None:
+        self.left_out = left_out
         self.root = Path(os.path.realpath(root))
         self.policy = policy
         self.polling = needs_polling(self.root)
@@ -327,7 +330,9 @@ class Watcher:
 
     def _is_skipped(self, folder: str) -> bool:
         relative = self._relative(folder)
-        return relative not in {"", _GIT} and is_ignored(relative)
+        return relative not in {"", _GIT} and (
+            is_ignored(relative) or is_below(relative, self.left_out)
+        )
 
 
 class _Handler(FileSystemEventHandler):

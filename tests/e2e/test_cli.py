@@ -195,9 +195,11 @@ def test_recall_shows_the_evidence_and_explain_the_score(capsys):
     result = RECALLED | {"hits": [HIT], "tokens": 7, "filtered": {"persona": 2}}
     plain = shown("recall", result)
     assert "Anna drinks oat milk.\n    Since October." in plain
-    assert plain.endswith("“I switched to oat milk” (s#^t12)")
+    assert plain.endswith("“I switched to oat milk” (s#^t12)\nFound by words.")
     edited = shown("recall", result | {"hits": [HIT | {"reworded": True}]})
-    assert edited.endswith("“I switched to oat milk” (s#^t12), before it was reworded")
+    assert edited.endswith(
+        "“I switched to oat milk” (s#^t12), before it was reworded\nFound by words."
+    )
     assert "lexical" not in plain
     explained = shown("recall", result, explain=True)
     for words in (

@@ -33,6 +33,7 @@ RECALLED = {
     "filtered": {},
     "note": "",
     "complete": True,
+    "mode": "words",
 }
 COUNTS = {"facts": 1, "waiting_turns": 0, "distilling_turns": 0, "parked_turns": 0}
 RESULTS: dict[str, dict[str, Any]] = {

@@ -118,6 +118,10 @@ def test_a_key_of_the_vault_is_refused_in_the_users_file(world):
         'file_name = "../{hash}"',
         f"zone = {'[' * 5000}",
         "zone = 'a' 'b'",
+        "leave_out = 'Archive'",
+        "leave_out = ['']",
+        "leave_out = ['Notes/../facts']",
+        "leave_out = ['sessions/2026']",
     ],
 )
 def test_a_value_that_does_not_fit_is_a_problem_and_no_surprise(world, line):

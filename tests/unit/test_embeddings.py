@@ -340,6 +340,7 @@ def test_recall_falls_back_to_words_and_says_so(world, fake, reply):
     )
     fake.script_embeddings(reply)
     answer = here.recall("lighthouse")
+    assert answer.mode == "words"
     assert answer.note.startswith("vectors not used: ")
     assert (answer.hits, answer.text) == (plain.hits, plain.text)
     assert here.recall("zeppelin").note.startswith(

@@ -625,6 +625,32 @@ def test_vanished_notes_are_a_fault_until_a_person_speaks(opened, settings):
     assert memory.call("stats", {})["facts"] == 0
 
 
+# row: X12
+def test_a_folder_that_is_left_out_is_neither_read_nor_believed_deleted(opened):
+    """Also if it was read before, and whatever it holds; included again, it is read."""
+    memory = opened()
+    for name in ("a/b/c.md", "a/b2.md", "d.md"):
+        path = memory.settings.vault / "notes" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"The lighthouse keeper wrote {name}.")
+    memory.files.rescan(None)
+
+    def found(memory):
+        hits = recalled(memory, "lighthouse keeper", k=9)["hits"]
+        return sorted(hit["path"].removeprefix("notes/") for hit in hits)
+
+    assert found(memory) == ["a/b/c.md", "a/b2.md", "d.md"]
+    for left_out, left in (
+        (("notes/a/b",), ["a/b2.md", "d.md"]),
+        (("notes",), []),
+        ((), ["a/b/c.md", "a/b2.md", "d.md"]),
+    ):
+        memory.close()
+        memory = opened(leave_out=left_out)
+        assert found(memory) == left
+        assert memory.call("doctor", {})["healthy"]
+
+
 # row: X8
 def test_what_was_asked_for_and_forgotten_can_be_asked_for_in_the_same_instant(memory):
     """Each time is a turn of its own, and a memory of its own."""

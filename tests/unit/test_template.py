@@ -134,8 +134,10 @@ def test_init_says_so_where_others_may_read_the_folder(tmp_path):
         made = init_vault(lambda settings=settings: settings, git=False, dry_run=False)
         assert vault.stat().st_mode & 0o777 == mode
         assert ("chmod 700" in made.get("readable", "")) is taken
+        assert ("1 Markdown file; engram" in made.get("found", "")) is taken
     again = init_vault(lambda: settings, git=False, dry_run=False)
     assert "a vault already" in again["note"]
+    assert "found" not in again
 
 
 def test_the_home_note_fits_on_three_screens_and_its_links_lead_somewhere():

@@ -13,6 +13,10 @@ EDGES = 3
 """Maximum number of edges of a hit that are printed, the most certain first."""
 
 
+MODES = {"words": "words", "meaning": "words and meaning"}
+"""What found the hits, by the mode of the answer."""
+
+
 def recall_lines(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
     """Yield the hits with their evidence, or the reason why there are none."""
     hits = result.get("hits", [])
@@ -22,6 +26,8 @@ def recall_lines(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
         yield f"Nothing recalled: {_why_empty(result)}."
     if explain:
         yield from _explanation(result)
+    if hits and (mode := result.get("mode")):
+        yield f"Found by {MODES[mode]}."
     if hits and not result.get("complete", True):
         yield "The index is not ready yet; there may be more."
     elif hits and result.get("note"):
