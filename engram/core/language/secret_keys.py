@@ -70,9 +70,9 @@ PREFIXED: tuple[tuple[str, str, bool], ...] = (
         "azure key",
         (
             r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"
-            r"|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{20,}"
+            r"|[a-z2-7]{52}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{20,}"
         ),
-        False,
+        True,
     ),
     (
         "model key",

@@ -293,16 +293,61 @@ _ABOUT = frozenset(_PROPERTIES.split())
 """Words for a property of a password, whose value is not the password."""
 
 
+_LAST = re.compile(
+    r"(?:\"[^\"\n]+\"|'[^'\n]+'|“[^”\n]+”|„[^“\n]+“|«[^»\n]+»|[^\s\"'“”„«»(),]{3,})(?=,?\s*$)"
+)
+
+
 def _password_before(found: Any) -> Iterator[tuple[int, int]]:
-    """Yield a quoted or mixed value that is said to be a password: "… is my password"."""
-    given = found["value"]
-    value = given.strip(_QUOTES)
+    """Yield the value before a match such as "is my password".
+
+    Of somebody's own password it is any word of six signs, else a value that mixes
+    letters with digits; for a key it is also long.
+    """
+    end = found.start()
+    given = _LAST.search(found.string, max(0, end - _CLAUSE), end)
+    if not given:
+        return
+    value = given[0].strip(_QUOTES)
     is_own = len(value) >= _SHORTEST_MIXED and _is_mixed(value)
-    is_odd = _switches(value) >= 2 or not value.isalnum()
-    is_quoted = given[0] in _QUOTES and len(value) >= _SHORTEST_PASSWORD
-    if is_quoted or (is_own and is_odd and not _is_no_value(value)):
-        start = _start(found) + given.index(value)
+    if found["login"]:
+        is_fit = is_own or bool(found["mine"] and len(value) >= _SHORTEST_MIXED)
+    else:
+        is_fit = is_own and len(value) >= _LONG
+    if given[0][0] in _QUOTES or (
+        is_fit
+        and (found["after"] or "").lower() not in _ABOUT
+        and value.lower() not in _NO_PASSWORD
+        and not _NAME.search(value)
+        and not _is_no_value(value)
+    ):
+        start = given.start() + given[0].index(value)
         yield start, start + len(value)
+
+
+_CLAUSE = 200
+"""Characters within which a value belongs to a word."""
+
+
+def _changed_password(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the old and the new password of a change "from … to …"."""
+    pair = [found[name].strip(_QUOTES + ".,;:!)") for name in ("value", "new")]
+    if any(map(_is_mixed, pair)) and not any(
+        one.lower() in _NO_PASSWORD or _is_no_value(one) for one in pair
+    ):
+        for name, one in zip(("value", "new"), pair, strict=True):
+            start = found.start(found.re.groupindex[name]) + found[name].index(one)
+            yield start, start + len(one)
+
+
+def _beside_account(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield a value with letters and digits, or groups of digits, beside an account."""
+    value = found["value"].rstrip(".,;:)")
+    is_number = value.replace(" ", "").replace("-", "").isdigit()
+    is_key = is_number and len(value) > _NUMBER_OF_NETWORK
+    is_own = len(value) >= _SHORTEST_MIXED and _is_mixed(value)
+    if len(found[0]) < _CLAUSE and (is_key or (is_own and not _is_no_value(value))):
+        yield _start(found), _start(found) + len(value)
 
 
 _LOGIN_CELL = re.compile(
@@ -397,10 +442,10 @@ def _bitlocker(found: Any) -> Iterator[tuple[int, int]]:
 
 
 _SPARE = re.compile(
-    r"[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]{4,8}){1,7}|[0-9]{4} [0-9]{4}|[0-9A-Za-z]{6,16}"
+    r"[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]{4,8}){1,7}|[0-9]{4,5} [0-9]{4,5}|[0-9A-Za-z]{6,16}"
 )
 _LIST_MARK = re.compile(
-    r"[\s,;|*•`\"']*(?:(?:and|und|et|y|e|en|и|и|и|和|と|or|oder|ou|o) )?(?:[0-9]{1,2}[.)]\s)?[\s,;|*•`\"'-]*"
+    r"[\s,;|/*•`\"']*(?:(?:and|und|et|y|e|en|и|и|и|和|と|or|oder|ou|o) )?(?:[0-9]{1,2}[.)]\s)?[\s,;|*•`\"'-]*"
 )
 
 
@@ -450,7 +495,8 @@ def _document(found: Any) -> Iterator[tuple[int, int]]:
 def _setup_key(found: Any) -> Iterator[tuple[int, int]]:
     """Yield the key of an authenticator; four words of four letters are not a key."""
     value = found["value"]
-    if any(map(str.isdigit, value)) or len(re.sub(r"[ -]", "", value)) >= _SETUP:
+    is_long = len(re.sub(r"[ -]", "", value)) >= _SETUP
+    if any(map(str.isdigit, value)) or (is_long and (found["sign"] or value.isupper())):
         yield from _whole(found)
 
 
@@ -475,10 +521,9 @@ def _key(name: str, pattern: str, check: Check = _whole) -> _Row:
 
 
 # The text between a word and its value: the purpose, and a verb or a sign.
-_OF = r"(?:\s+(?:for|to|of|on|für|zum|pour|de|del|per|para|voor|van)(?:\s+[^\s:=\[\]]+){1,4}?)?"
-_OF_CODE = (
-    r"(?:\s+(?:for|to|of|on|at|für|zum|zur|der|des|von|vom|mein\pL*|dein\pL*|unser\pL*|pour|de|del|della|di|da|do|per|para"
-    r"|voor|van|від|от|для|к|mo\pL{2,3})(?:\s+[^\s:=\[\]]+){0,4}?)?"
+_OF = (
+    r"(?:\s+(?:for|to|of|on|at|für|fürs|zum|zur|der|des|von|vom|mein\pL*|dein\pL*|unser\pL*|pour|du|de|del|della|di|da|do"
+    r"|per|para|voor|van|від|от|для|к|mo\pL{2,3})(?:\s+[^\s:=\[\]]+){1,4}?)?"
 )
 _IS = r"(?:is|was|ist|war|lautet|est|es|è|é|jest|är|er|on|это)"
 _LINK = rf"(?:\s*(?:(?:{words.COPULA}|[-–—])\s+(?:(?:le|la|el|der|die|das|the|il)\s+)?|[:=：]|{{be}})\s*)+"
@@ -519,12 +564,12 @@ ROWS = (
     ),
     _Row(
         DOOR_CODE,
-        rf"(?i)(?:^|\b|\W)(?:{words.DOOR}){_OF}(?:\s*(?:{_IS}\s|[:=：]|{_BE})\s*)+(?P<value>[0-9]{{4,8}})"
+        rf"(?i)(?:^|\b|\W)(?:{words.DOOR}){_OF}(?:\s*(?:{_IS}\s|[:=：]|{_BE})\s*)+(?P<value>[0-9]{{4,8}}|(?-i:[0-9]{{1,5}}[A-Z][0-9A-Z]{{1,4}}))"
         r"(?:$|[^0-9A-Za-z./-]|[.,;!?](?:$|\s))",
     ),
     _Row(
         "pin",
-        rf"(?i)(?:^|\b|\W)(?:{words.CODE}){_OF_CODE}{_LINK}[\"'`*(]*"
+        rf"(?i)(?:^|\b|\W)(?:{words.CODE})(?:{_OF}{_LINK}|\s)[\"'`*(]*"
         r"(?P<value>[0-9]{4,8}|[0-9]{3}[ -][0-9]{3,4}|[A-Z]-[0-9]{6})"
         r"(?:$|[^0-9A-Za-z./-]|[.,;!?](?:$|\s))",
     ),
@@ -541,6 +586,11 @@ ROWS = (
         _spare_codes,
     ),
     _Row(
+        "recovery code",
+        rf"(?i)(?:{words.SPARE_CODES})\s+(?P<value>[0-9][0-9A-Za-z-]{{3,}}[^:：]*)",
+        _spare_codes,
+    ),
+    _Row(
         "seed phrase",
         rf"(?i)(?:{words.SEED})(?:\s+[^\s:\n]+){{0,5}}?\s*(?:[:：=\n]|{_BE}|\s{_IS}\s)[\s\"'`“„«>|*-]*"
         r"(?P<value>(?:(?:[0-9]{1,2}[.):]?\s*)?(?-i:[a-z]{3,8})[\s,;-]+){11,23}(?:[0-9]{1,2}[.):]?\s*)?(?-i:[a-z]{3,8}))",
@@ -548,7 +598,7 @@ ROWS = (
     ),
     _Row(
         "document number",
-        rf"(?i)(?:^|\b|\PL)(?:{words.DOCUMENT}){_OF_CODE}{_LINK}[\"'`*(]*"
+        rf"(?i)(?:^|\b|\PL)(?:{words.DOCUMENT}){_OF}(?:{_LINK}|\s)[\"'`*(]*"
         r"(?P<value>[A-Z0-9]{1,4}(?:[ .-]?[A-Z0-9]{1,12}){0,7}?)(?:$|[^0-9A-Za-z. -]|[.](?:$|\s)|\s+[a-z]{2,}\b|\s*$)",
         _document,
     ),
@@ -560,16 +610,34 @@ ROWS = (
     _Row(
         "password",
         rf"(?i)(?:{words.LOGIN}){_CLOSE}{_OF}"
-        rf"(?:\s+(?P<weak>{_IS})\s+(?:(?:now|still|jetzt)\s+)?|\s*(?P<joined>{_BE})\s*"
+        rf"(?:(?:\s+|['’])(?P<weak>{_IS}|s)\s+(?:(?:now|still|jetzt)\s+)?|\s*(?P<joined>{_BE})\s*"
         rf"|\s+(?:to|auf|à|a|en|naar|para)\s+|\s*(?:{_IS}\s*)?{_CLOSE}(?:\s*value\s*)?{_SIGN}){_VALUE}",
         _password,
     ),
     _Row(
         "password",
-        r"(?:^|[\s(,;:])(?P<value>\"[^\"\n]+\"|'[^'\n]+'|“[^”\n]+”|„[^“\n]+“|«[^»\n]+»|[^\s\"'“”„«»()]{6,})"
-        rf"\s+(?i:(?:{_IS}\s+|est\s+|c'est\s+)(?:\pL+['’]?\s*){{0,3}}?(?:{words.LOGIN_ELSEWHERE}))"
-        r"(?:\s*(?:$|[^\pL\s])|\s+(?i:for|to|of|on|at|für|zum|vom|von|de|du|da|do|del|della|di|para|voor|van)\s)",
+        rf"(?i)[\s,](?:(?:(?:that|this|das|dies|ça|questa|esta|essa|dat)['’]?\s*)?{_IS}|that['’]?s|c['’]est|as|als|comme|como|come)\s+"
+        rf"(?P<mine>{words.MINE}\s+)?(?:\pL+['’]?\s*){{0,3}}?(?:(?P<login>{words.LOGIN_ELSEWHERE})|{words.KEY})"
+        r"(?:$|[^\pL]+(?P<after>\pL*))",
         _password_before,
+    ),
+    _Row(
+        "password",
+        rf"(?i)(?:{words.LOGIN_ELSEWHERE}){_OF}\s+(?:from|von|vom|de|da|van)\s+(?P<value>\S{{3,}})\s+(?:to|auf|zu|à|a|per|para|naar)"
+        r"\s+(?P<new>\S{3,})",
+        _changed_password,
+    ),
+    _Row(
+        "password",
+        rf"(?i)(?:{words.ACCOUNT})[^\n]*?(?:[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[:=]\s*[^\s/|]+)\s*(?:[/|:,;]|\s(?:and|und|et|y|e|en|with|mit))"
+        r"\s*(?P<value>[^\s@]{6,})(?:$|\s)",
+        _beside_account,
+    ),
+    _Row(
+        "password",
+        rf"(?i)(?:{words.NETWORK}|{words.USER})\b[^\n]*?[\s,;/|(](?:key|code|pass\pL*|pw|schlüssel|cl[ée]f?|clave|chiave|chave|sleutel)"
+        r"\s*[:=]?\s*(?P<value>[0-9]{4}(?:[ -][0-9]{4}){2,}|[^\s\"'`“”„«»()]*[0-9][^\s\"'`“”„«»()]*)",
+        _beside_account,
     ),
     _Row(
         "password",
@@ -650,8 +718,8 @@ ROWS = (
     ),
     _Row(
         "token",
-        r"(?i)(?:set-?up|authenticator|totp|2fa|mfa|manual(?: entry)?)[ -]?(?:key|secret|code)(?:\s+[^\s:]+){0,4}?"
-        rf"(?:\s*[:=]\s*|\s{_IS}\s)(?P<value>(?:[a-z2-7]{{4}}[ -]?){{3,15}}[a-z2-7]{{4}})",
+        r"(?i)(?:set-?up|authenticator|totp|2fa|mfa|manual(?: entry)?|recovery|restore)[ -]?(?:key|secret|code)(?:\s+[^\s:]+){0,4}?"
+        rf"(?:\s*(?P<sign>[:=])\s*|\s{_IS}\s|\s)(?P<value>(?:[a-z0-9]{{4}}[ -]?){{3,15}}[a-z0-9]{{4}})",
         _setup_key,
     ),
     _Row(

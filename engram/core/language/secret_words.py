@@ -14,17 +14,31 @@ LOGIN = (
 )
 """Words for a password."""
 
-_NETWORK = r"(?:wi-?fi|wlan|router|hotspot|box|internet)"
+NETWORK = r"(?:wi-?fi|wlan|router|hotspot|box|internet)"
+"""Words for a network."""
+
+ACCOUNT = (
+    r"\b(?:log-?in|account|credentials|zugang|zugangsdaten|anmeldung|anmeldedaten|konto|identifiants?|compte|acceso|cuenta"
+    r"|conta|acesso|accesso|inlog|inloggegevens)\b"
+)
+"""Words for an account."""
+
+USER = r"\b(?:user(?:name)?|login|usuario|usuário|utente|utilisateur|identifiant|benutzer(?:name)?|gebruiker)"
+"""Words for the name of an account."""
+
+MINE = r"(?:my|our|mein|unser|mon|notre|mi|mia|nuestra|a minha|minha|la mia|mijn|ons)"
+"""Words that say whose something is."""
+
 NETWORK_KEY = (
-    rf"{_NETWORK}[ -]?(?:schlüssel|key|passkey|code|pin|sleutel|nøkkel|nyckel|nøgle|kod|anahtarı)|"
+    rf"{NETWORK}[ -]?(?:schlüssel|key|passkey|code|pin|sleutel|nøkkel|nyckel|nøgle|kod|anahtarı)|"
     r"\bwpa[23]?(?:-?psk)?(?:[ -]key)?|"
     r"(?:code|cl[ée]f?|clave|chiave|chave|código|codice|klucz|klíč|ключ)(?: (?:de la|de l[ae]?|d[eu]l?|da|do|di|к))?"
-    rf" {_NETWORK}"
+    rf" {NETWORK}"
 )
 """Words for the key of a wireless network."""
 
 LOGIN_ELSEWHERE = (
-    rf"{LOGIN}|{NETWORK_KEY}|\bm[iy] clave\b|\bmdp\b|\bmot-de-passe\b|passor[dt]|jelsz[óa]|parol[ăae]|contrasenya|лозинк[аи]|"
+    rf"{LOGIN}|{NETWORK_KEY}|\bm[iy] clave\b|\bmdp\b|\bmot-de-passe\b|passor[dt]|jelsz[óa]|parol[ăae]|contrasenya|\bww\b|лозинк[аи]|"
     r"парол[аяюеи]|гасло|geslo|lozinka|slaptažod|κωδικ[όο]|συνθηματικ|סיסמ[האת]|mật khẩu|kata sandi|katalaluan|"
     r"รหัสผ่าน|कूटशब्द|পাসওয়ার্ড|رمز عبور|گذرواژه|nenosiri|\bhas[łl]em|hesla|heslem|пассворд"
 )
@@ -39,9 +53,10 @@ KEY = (
 
 CODE = (
     r"pin-?[12]?|puk-?[12]?|otp|m?tan|geheimzahl|código (?:pin|de (?:seguridad|verificaci[óo]n|confirmaci[óo]n)|"
-    r"de (?:segurança|verificação|confirmação))|code (?:pin|secret|de (?:vérification|validation|sécurité|confirmation))|"
+    r"de (?:segurança|verificação|confirmação))|c[oó]d(?:e|igo|ice) (?:de |d[ae]lla |da )?(?:(?:ma|la|sa|mi|mia|minha) )?"
+    r"(?:carte(?: bleue| bancaire)?|tarjeta|carta|cartão)|code (?:pin|secret|de (?:vérification|validation|sécurité|confirmation))|"
     r"codice (?:pin|di (?:sicurezza|verifica|conferma))|"
-    r"(?:pin|security|verification|one-time|confirmation|access|login|sign-in|sms|2fa|mfa|alarm|unlock|sicherheits|"
+    r"(?:pin|security|verification|one-time|confirmation|access|login|sign-in|sms|2fa|mfa|alarm|unlock|guard|card|karten|sicherheits|"
     r"bestätigungs|verifizierungs|freigabe|einmal|anmelde|verificatie|beveiligings|bekreftelses|bekräftelse|verifierings)"
     r"[ -]?(?:code|nummer|number|kod|kode)|kod (?:pin|weryfikacyjny|potwierdzający)|"
     r"код (?:подтверждения|доступа|безопасности|из смс)|(?:пин|пін)-?(?:код)?|doğrulama kodu|onay kodu|"
@@ -70,7 +85,7 @@ SPARE_CODES = (
 """Words for the codes that replace a second factor."""
 
 SEED = (
-    r"(?:seed|recovery|mnemonic|wallet|back-?up|secret)[ -]?(?:recovery[ -]?)?(?:phrase|words|sentence)|mnemonic|"
+    r"(?:seed|recovery|mnemonic|wallet|back-?up|secret)[ -]?(?:recovery[ -]?)?(?:phrase|words|sentence)|\bseed\b|mnemonic|"
     r"(?:wiederherstellungs|seed-?|sicherungs)(?:phrase|wörter|satz)|phrase (?:de récupération|mnémonique|secrète)|"
     r"frase (?:semilla|seed|mnemotécnica|mnemonica|de recuperaci[óo]n|de recuperação|di recupero|segreta)|"
     r"herstel(?:zin|woorden)|(?:сид|seed)-?\s?фраза|мнемоническая фраза|助记词|助記詞|恢复短语|"
@@ -82,7 +97,7 @@ _NUMBER = r"(?:[ .-]?(?:number|num(?:mer|ber|éro|ero)?|no|nr|№|id)\b\.?|numme
 DOCUMENT = (
     rf"(?:(?:passport|(?:reise)?pass|passeport|pasaporte|passaporto|passaporte|paspoort|pasaport|паспорт|护照|護照|旅券|"
     r"パスポート|여권|(?:driving|driver'?s?) licen[cs]e|führerschein|identity card|id card|(?:personal)?ausweis|"
-    rf"social(?: security)?|sozialversicherungs|rentenversicherungs|national insurance|nhs|tax|steuer-?id)(?:es|s|en)?-?{_NUMBER})|"
+    rf"social(?: security)?|sozialversicherungs|rentenversicherungs|national insurance|nhs|\bni\b|tax|steuer-?id)(?:es|s|en)?-?{_NUMBER})|"
     r"(?:n[úu]mero|numéro|numero|номер|número|numer) (?:de (?:mi |la |meu |mon )?|d[ei]l? |do |ma |mojego )?"
     r"(?:pasaporte|passeport|passaporto|passaporte|паспорта|sécurité sociale|seguridad social|paszportu|dni|nie|cpf)|"
     r"\bmy social(?: security)?\b|\b(?:ssn|nino|aadhaa?r|bsn|pesel|dni|nie|cpf|codice fiscale|steuer-?id(?:entifikationsnummer)?|nif)\b"
