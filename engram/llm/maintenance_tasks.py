@@ -17,11 +17,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import is_owner
 from engram.core.entities import name_key as key_of
+from engram.core.language.dates import resolve, spans
 from engram.core.language.injection import instruction
 from engram.core.language.secrets import redact
 from engram.core.language.similarity import statement
@@ -319,10 +322,7 @@ def read_sentences(
 
     `dropped` counts the others by reason; it is the only key if none is accepted.
     """
-    statements = {
-        statement["n"]: f"{statement['date']} {statement['text']}"
-        for statement in material["facts"]
-    }
+    statements = {statement["n"]: statement for statement in material["facts"]}
     name = f"{material.get('name', '')} "  # needs no source
     accepted: list[dict[str, Any]] = []
     for item in reply.sentences[:_LONG]:
@@ -337,15 +337,36 @@ def read_sentences(
 
 
 def _sentence(
-    item: SentenceReply, statements: Mapping[int, str], name: str
+    item: SentenceReply, statements: Mapping[int, Mapping[str, str]], name: str
 ) -> dict[str, Any] | str:
     """Return a sentence with its statements, or why it is not accepted."""
     text = item.text.lstrip("-*#> ")
     numbers = _numbers(item.facts, statements)
     if not numbers:
         return "no source"
-    grounds = name + " ".join(statements[n] for n in numbers)
-    return _flaw(text, grounds) or {"text": text, "facts": numbers}
+    sources = [statements[n] for n in numbers]
+    grounds = name + " ".join(f"{one['date']} {one['text']}" for one in sources)
+    flaw = _flaw(_without_days(text, sources), grounds)
+    return flaw or {"text": text, "facts": numbers}
+
+
+def _without_days(text: str, sources: Sequence[Mapping[str, str]]) -> str:
+    """Return a sentence without the days that its statements name or were made on.
+
+    Their form does not matter, and a month or year may stand for a day of theirs.
+    """
+    known: list[datetime] = []
+    noon = datetime.min.replace(tzinfo=UTC)
+    for one in filter(itemgetter("date"), sources):
+        said = datetime.fromisoformat(f"{one['date'][:10]}T12:00Z")
+        known += [said, *(named.start for named in resolve(one["text"], said))]
+        noon = max(noon, said)
+    kept, end = [], 0
+    for span in spans(text, noon) if known else ():
+        if any(span.interval.start <= day < span.interval.end for day in known):
+            kept.append(text[end : span.start])
+            end = span.end
+    return "".join([*kept, text[end:]]) if kept else text
 
 
 def _counted(found: Answer, dropped: Counter[str]) -> Answer:
@@ -359,7 +380,7 @@ def read_related(
 ) -> Answer:
     """Return one sentence for each relation, as `read_sentences` does (`B11`)."""
     to = {row["r"]: row["to"] for row in material["relations"]}
-    statements = {row["n"]: f"{row['date']} {row['text']}" for row in material["facts"]}
+    statements = {row["n"]: row for row in material["facts"]}
     accepted: dict[int, Mapping[str, Any]] = {}
     for item in reply.sentences[:_LONG]:
         number = item.relation

@@ -5,6 +5,7 @@ bridges, subjects.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
@@ -13,6 +14,8 @@ import pytest
 from engram.config import ModelSettings
 from engram.core.policy import Policy, with_settings
 from engram.core.records import RelationLine, Usage
+from engram.llm.maintenance_tasks import TASKS
+from engram.llm.replies import SentencesReply
 from engram.vault import entities, frontmatter
 from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links
@@ -761,3 +764,27 @@ def test_a_note_that_a_person_wrote_in_a_moment_ago_is_told_in_later(
     plant(keeping, ANNA[1])
     assert path not in consolidate(keeping)["deferred"]
     assert "So it is said: Anna lives in Porto." in text(keeping, path)
+
+
+# row: B11
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("Anna moves to Vaduz on 4 March 2031.", True),
+        ("Anna moves to Vaduz on March 4, 2031, in March 2031.", True),
+        ("Anna zieht am 4. März 2031 nach Vaduz.", True),
+        ("Anna starts her job on 9 February 2031.", True),
+        ("On 8 February 2031 Anna moves.", True),
+        ("Anna moves to Vaduz on 5 March 2031.", False),
+        ("Anna moved in March 2030.", False),
+        ("Anna has 4 dogs.", False),
+    ],
+)
+def test_a_day_of_a_description_is_compared_and_not_its_words(text, accepted):
+    """The day of a statement, or one that it names, may be written in any form."""
+    said = {"date": "2031-02-08", "text": "Anna moves to Vaduz on 2031-03-04."}
+    soon = {"date": "2031-02-08", "text": "Anna starts her job tomorrow."}
+    material = {"name": "Anna", "facts": [{"n": 1, **said}, {"n": 2, **soon}]}
+    reply = SentencesReply(sentences=[{"facts": [1, 2], "text": text}])
+    found = TASKS["describe"].read(reply, material, Counter())
+    assert bool(found.get("sentences")) is accepted

@@ -143,7 +143,7 @@ def pairs(
 
 
 def _age_key(one: MemoryState) -> tuple[float, str]:
-    at = one.fact.valid_from or one.fact.created
+    at = one.fact.created or one.fact.valid_from
     return (at.timestamp() if at else 0.0, one.fact.id)
 
 

@@ -26,6 +26,7 @@ from engram.maintenance.passes.generated_text import (
     by_date,
     entity_names,
     is_about_owner,
+    local_date,
     numbered,
 )
 from engram.maintenance.passes.groups import (
@@ -545,7 +546,10 @@ def _probe_neighbours(view: PassView, now: datetime, day: str) -> dict[str, list
     found: dict[str, list[str]] = {}
     for one in sorted(lasting, key=chance)[: policy.probes]:
         near = islice(neighbours_of(view, one, 0.0), policy.beside)
-        found[one.fact.id] = [other.fact.text for other, _ in near]
+        found[one.fact.id] = [
+            f"{local_date(view, other.fact.created)}: {other.fact.text}"
+            for other, _ in near
+        ]
     return found
 
 

@@ -49,6 +49,7 @@ from engram.core.trust import DERIVED_ORIGINS, said_by_user
 from engram.maintenance.passes.generated_text import (
     attributes,
     entity_names,
+    local_date,
 )
 from engram.maintenance.passes.view import FileWrite, QuestionReply, Step
 
@@ -201,8 +202,8 @@ def _session_material(
     }
     keys = {filed.key for filed in turns} | parts.keys()
     visible = [filed for filed in talk.turns if filed.key in keys]
-    day = f"{talk.started.astimezone(view.zone):%Y-%m-%d}"
-    return model_input(visible, view.policy.sessions, parts, day=day)
+    more = {"day": local_date(view, talk.started), "user": list(view.owner)}
+    return model_input(visible, view.policy.sessions, parts, **more)
 
 
 def _episode_turns(view: PassView, talk: SessionView) -> dict[int, Sequence[FiledTurn]]:
@@ -255,7 +256,7 @@ def spine(view: PassView, now: datetime) -> list[Step]:
 
     lists = _spine_facts(view, policy, now)
     facts = {name: [_plain(fact) for fact in some] for name, some in lists.items()}
-    material = _spine_material(view, raw, facts)
+    material = _spine_material(view, raw, facts, now)
     reply = _reply(view, "spine", material, f"{messages - before} turns")
     if reply.waits:
         return reply.steps
@@ -283,23 +284,33 @@ def spine(view: PassView, now: datetime) -> list[Step]:
 
 
 def _spine_material(
-    view: PassView, raw: str, facts: Mapping[str, Sequence[str]]
+    view: PassView, raw: str, facts: Mapping[str, Sequence[str]], now: datetime
 ) -> dict[str, Any]:
-    """Return the material of the question: the last summary, facts and sessions."""
+    """Return the material of the question: the last summary, facts and sessions.
+
+    It has the names of the user, today's date, and the days of the sessions.
+    """
     shown_text = partial(view.forgotten.visible, utterance=Utterance())
     earlier = {
         name: _without_forgotten(view, _plain_lines(read_block(raw, name) or ""))
         for name in SECTIONS
     }
     sessions = [
-        {
+        {"day": str(keys.get("started", ""))[:10]}
+        | {
             name: allowed_value(keys[name], shown_text)
             for name in ("one_liner", *SUMMARY_LISTS)
             if keys.get(name)
         }
         for keys in view.summaries
     ]
-    return {"before": earlier, "facts": facts, "talks": sessions}
+    return {
+        "user": list(view.owner),
+        "today": local_date(view, now),
+        "before": earlier,
+        "facts": facts,
+        "talks": sessions,
+    }
 
 
 def _spine_section(name: str, items: Sequence[str], promises: Sequence[Fact]) -> str:
