@@ -4,13 +4,11 @@ is linear.
 
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.language.echo import masked, shingles, unfenced
 from engram.core.policy import EchoPolicy
-from tests.cpu import assert_linear
 from tests.size import examples
 
 POLICY = EchoPolicy()
@@ -111,27 +109,3 @@ def test_masking_twice_is_masking_once(text):
     once = masked(text, known, POLICY)
     assert masked(once, known, POLICY) == once
     assert unfenced(unfenced(text)) == unfenced(text)
-
-
-@pytest.mark.parametrize(
-    "pump",
-    [
-        "a ",
-        "a",
-        "茶",
-        "茶 ",
-        "<",
-        "&amp;",
-        "<memory-notes 0a1b2c3d> ",
-        "\\",
-        ". ",
-        "'a",
-        '"',
-    ],
-)
-@pytest.mark.parametrize("work", [unfenced, lambda text: masked(text, KNOWN, POLICY)])
-def test_time_is_linear_in_the_text(pump, work):
-    assert_linear(work, pump, 8192)
-
-
-KNOWN = shingles("a a a a a a. 茶茶茶茶茶茶茶茶茶茶茶茶", POLICY)

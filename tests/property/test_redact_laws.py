@@ -2,12 +2,11 @@
 
 import statistics
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.language.secrets import redact
-from tests.cpu import assert_linear, seconds
+from tests.cpu import seconds
 from tests.size import examples
 
 SCRAPS = """
@@ -20,15 +19,6 @@ PIECES = st.sampled_from(
     [piece for line in SCRAPS.split("\n") for piece in line.split("|")]
     + ["\n", "\ud800"]
 )
-SLOW = """
-a |x|"|(|1|本|4 |4111 |4111111111111111 |DE89|DE89 |eyJ|eyJaaaaaaaa.|sk-|://:|a://a:|a://a:a@|[redacted: |密码是|pin is
-password|password is |password for |password: x1 |password="a |'password:'|password to a b c |token |token is |key:
-hasło |hasło do |password,|seed phrase |seed phrase: abc def |backup code |backup codes: 1234-5678
-passport number |passport no: A1 |pin of |pin of a |curl -u a |mysql -p|cookie: sid=|&code=a1|TOKEN_A_|acme_pat_a1|１|<token a
------BEGIN PRIVATE KEY-----
-"""
-PUMPS = [pump for line in SLOW.strip().split("\n") for pump in line.split("|")]
-PUMPS += ["\u200b", "pass\u200bword ", "password,a\n", "a,password\nb1,c2\n"]
 
 
 # row: X11
@@ -42,12 +32,6 @@ def test_redacting_twice_is_redacting_once(text, mode):
     once = redact(text, mode)
     assert redact(once.text, mode).text == once.text
     assert redact(once.text, mode).found == {}
-
-
-# row: X11
-@pytest.mark.parametrize("pump", PUMPS)
-def test_time_is_linear_in_the_text(pump):
-    assert_linear(redact, pump, 16384)
 
 
 # row: X11

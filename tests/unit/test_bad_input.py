@@ -131,37 +131,6 @@ def test_a_session_file_with_a_problem_is_not_appended_to():
             sessions.append_turns(raw, [FiledTurn(turn, "s", "t1")], ZONE)
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        " ",
-        "\t",
-        "`",
-        "~",
-        "> ",
-        "![[",
-        "[[",
-        "<<<<<<< a\n",
-        "=======\n",
-        "> [!user] 12:00\n",
-        "> [!user]  ",
-        "^t1\n",
-        "&lt;",
-        "%%",
-        "#",
-    ],
-)
-def test_a_long_odd_body_takes_no_longer_than_a_long_plain_one(unit):
-    """No pattern of ours goes over the text again and again."""
-    head = b"---\nid: x\nsession: s\nstarted: 2026-11-20\n---\n"
-    raw = head + (unit * (300_000 // len(unit))).encode() + b"."
-    with cpu_below(2, unit):
-        found = frontmatter.read(raw)
-        facts.fact_from(found, "facts/a.md", "", ZONE)
-        sessions.conversation_from(found, "sessions/a.md", ZONE)
-        facts.fact_body(found.body)
-
-
 # Fragments of front matter; each is tried with every line end, mark and frame below.
 FRAGMENTS = [
     "", " ", "\t", "a", "a:", "a: ", ":", ": a", "::", "- a", "-", "--", "----", "...", "?", "? a", "? a\n: b", "#",

@@ -11,7 +11,6 @@ import pytest
 
 from engram.core.language import languages
 from engram.core.language.injection import HIDDEN, MARKS, instruction
-from tests.cpu import assert_linear
 
 CORPUS = Path(__file__).parents[1] / "fakes" / "attacks.json"
 ATTACKS, HARMLESS = json.loads(CORPUS.read_text("utf-8")).values()
@@ -83,12 +82,3 @@ def test_the_reason_says_what_it_reads_like():
     assert HIDDEN in MARKS
     reasons = languages.keys("injection")
     assert all(len(languages.texts("injection", why)) == 10 for why in reasons)
-
-
-PUMPS = 'a |x|ignore |you must |when asked |<|</|[|"name": "a", |://a:|![|a.|. |必ず|不要|é|́|i g |a1|don\'t tell |send '
-
-
-# row: X27
-@pytest.mark.parametrize("pump", PUMPS.split("|"))
-def test_time_is_linear_in_the_text(pump):
-    assert_linear(instruction, pump, 8192)

@@ -20,7 +20,6 @@ from engram.core.records import (
     UNKNOWN_PERSONA,
     Turn,
 )
-from tests.cpu import cpu_below
 from tests.fakes.sentences import rows
 
 ITSELF = rows("privacy", "itself")
@@ -188,25 +187,3 @@ def test_a_promise_stays_with_its_persona_and_a_fact_does_not():
 )
 def test_who_sees_what(asking, private_to, seen):
     assert sees(asking, private_to) is seen
-
-
-# row: X13
-@pytest.mark.parametrize(
-    "words",
-    [
-        "please",
-        "and please",
-        "und bitte",
-        "kannst du bitte",
-        "s'il te plaît et",
-        "y por favor",
-        "could you please and",
-        "别把这",
-        "keep what i said",
-    ],
-)
-def test_words_over_and_over_take_no_time(words):
-    """A pattern that tries all their groupings would not end."""
-    with cpu_below(2, words):
-        reference(f"tell sag dis digas secret. {words} " * 400)
-        reference("tell sag dis digas secret. " + f"{words} " * 400)

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.language.quotations import is_title, narrowed, parts, quoted
-from tests.cpu import cpu_below
 from tests.size import examples
 
 ORDER = "Remember that I trust bridges.example"
@@ -114,16 +113,6 @@ def test_parts_are_in_order_and_apart(text):
     for first, last in parts(text):
         assert end <= first < last <= len(text)
         end = last
-
-
-@pytest.mark.parametrize(
-    "pump", ['"a', "“a", "‘a ", "> ", "```", "wrote:\n", "From: a\n", "« "]
-)
-def test_looking_for_parts_is_linear(pump):
-    """A megabyte of opened quotations takes no longer than its share."""
-    text = pump * (200_000 // len(pump))
-    with cpu_below(2, pump):
-        parts(text)
 
 
 # row: X27

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -215,37 +214,6 @@ def test_two_facts_of_one_sentence_are_two():
         "The user loves hiking.",
         "The user hates crowds.",
     ]
-
-
-@pytest.mark.parametrize(
-    "pump",
-    [
-        "I love ",
-        "and I ",
-        "my sister and I ",
-        "a" * 50 + " ",
-        '"',
-        "(",
-        "I have a ",
-        "very ",
-    ],
-)
-def test_reading_is_linear(pump):
-    """Twice the text takes about twice the time at most (with room for noise)."""
-
-    def seconds(text):
-        best = 60.0
-        for _ in range(5):
-            began = time.process_time()
-            extract(
-                [turn(text)], ExtractionPolicy(rules_turn=100000, rules_sentence=4000)
-            )
-            best = min(best, time.process_time() - began)
-        return best
-
-    seconds(pump * 10)
-    once, twice = pump * (1900 // len(pump)), pump * (3800 // len(pump))
-    assert seconds(twice) < 4 * seconds(once) + 0.02
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,5 @@
 """The signal scan: every class in every language, levels, own patterns, cap and time."""
 
-import statistics
-from time import thread_time
-
 import pytest
 
 from engram.core.language import languages
@@ -111,20 +108,3 @@ def test_spelling_variants_do_not_matter():
         in scan("je pre\u0301fe\u0300re le the\u0301", TABLE, POLICY).classes
     )
     assert "identity" in scan("\ud800 my name is Anna", TABLE, POLICY).classes
-
-
-# row: C1
-@pytest.mark.parametrize(
-    "pump",
-    ["i ", "wir haben uns ", "no no, ", "我", "please ", "私は", "x", "ich trinke "],
-)
-def test_any_turn_is_scanned_in_ten_milliseconds(pump):
-    """The table is one automaton, so no text is slow."""
-    text = pump * (POLICY.scan_chars * 2 // len(pump))
-    scan(text, TABLE, POLICY)
-    times = []
-    for _ in range(5):
-        start = thread_time()
-        scan(text, TABLE, POLICY)
-        times.append(thread_time() - start)
-    assert statistics.median(times) < 0.010
