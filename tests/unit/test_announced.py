@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from engram.config import ModelSettings
-from tests.fakes.batches import by_text, held_back, rows, tell
+from tests.fakes.batches import by_text, held_back, tell
 from tests.unit.test_known_facts import said
 
 GRAZ, LISBON = "The user lives in Graz.", "The user is moving to Lisbon on 3 May."
@@ -99,38 +99,12 @@ def test_a_move_to_another_day_moves_the_end(planned, running, spring):
     assert [on(memory, spring, day) for day in ("05-04", "05-11")] == [True, False]
 
 
-RULES = [
-    ("I live in Graz.", "I'm moving to Lisbon on 3 May.", GRAZ, "05-03"),
-    ("I live in Graz.", "From 1 May I live in Lisbon.", GRAZ, "05-01"),
-    ("I work at Acme.", "I'm leaving Acme on 30 April.", "The user works at Acme.", "04-30"),
-    ("I work at Acme.", "I start at Bosch on 3 May.", "The user works at Acme.", "05-03"),
-    ("Ich wohne in Graz.", "Am 3. Mai ziehe ich nach Lissabon.", "Die Person wohnt in Graz.", "05-03"),
-    ("I take 20 mg of citalopram.", "From 1 May I take 40 mg of citalopram.", "The user takes 20 mg of citalopram.", "05-01"),
-]  # fmt: skip
-
-
 def listen(memory, clock, *told, **time):
     for text in told:
         clock.advance(**time or {"hours": 20})
         turn = {"text": text, "session": "s"}
         memory.call("observe", {"turns": [turn]})
         memory.call("flush", {})
-
-
-# row: A7
-@pytest.mark.parametrize(("before", "plan", "old", "day"), RULES)
-def test_a_change_that_rules_read_happens_on_its_day(
-    memory, spring, before, plan, old, day
-):
-    """It is in the log with its reason, and its undo keeps the plan."""
-    listen(memory, spring, before, plan)
-    fact = by_text(memory, old)
-    assert fact.status == "active"
-    assert f"{fact.valid_until.astimezone(memory.settings.zone):%m-%d}" == day
-    (row,) = [row for row in rows(memory) if row["action"] == "schedule"]
-    assert (row["memory"], "rule" in row["reason"]) == (fact.id, True)
-    memory.call("undo", {"id": row["run"]})
-    assert by_text(memory, old).valid_until is None
 
 
 # row: A26

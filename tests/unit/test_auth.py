@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 
 import pytest
 
@@ -54,17 +53,6 @@ def asked(port, operation, token):
 
 
 # row: X17
-def test_each_standing_has_a_token_of_its_own(tmp_path):
-    """Made when first asked for, for this user alone, and the same ever after."""
-    tokens = auth.tokens_of(tmp_path / "state")
-    assert tuple(tokens) == STANDINGS
-    assert len(set(tokens.values())) == len(STANDINGS)
-    for file in auth.TOKENS.values():
-        assert stat.S_IMODE((tmp_path / "state" / file).stat().st_mode) == 0o600
-    assert auth.tokens_of(tmp_path / "state") == tokens
-
-
-# row: X17
 def test_the_token_tells_the_standing():
     access = auth.tcp_access(
         80, {"chat": "a" * 64, "import": "b" * 64, "tool": "c" * 64}
@@ -83,28 +71,6 @@ def test_the_token_tells_the_standing():
         assert access.standing([(b"authorization", given)]) is None
     assert access.standing([(b"authorization", b"Bearer " + b"a" * 64)] * 2) is None
     assert access.standing([]) is None
-
-
-# row: X27
-def test_no_header_or_text_tells_the_standing():
-    """Only the token does."""
-    access = auth.tcp_access(80, {"chat": "a" * 64, "tool": "c" * 64})
-    claims = [
-        (b"x-standing", b"chat"),
-        (b"engram-standing", b"chat"),
-        (b"role", b"user"),
-    ]
-    assert (
-        access.standing([*claims, (b"authorization", b"Bearer " + b"c" * 64)]) == "tool"
-    )
-
-
-# row: X27
-def test_a_token_in_two_files_counts_as_the_lesser_one():
-    access = auth.tcp_access(
-        80, {"chat": "a" * 64, "import": "a" * 64, "tool": "a" * 64}
-    )
-    assert access.standing([(b"authorization", b"Bearer " + b"a" * 64)]) == "tool"
 
 
 # row: X17

@@ -75,23 +75,6 @@ def test_a_problem_is_named_with_its_line_and_the_note_is_left_alone(raw, code, 
     refused(raw, code, line)
 
 
-def test_front_matter_without_end_is_a_problem():
-    """No key is believed; what stands behind the lines that look like keys is the text."""
-    raw = f"---\ncategory: fact\n\n{BODY}".encode()
-    refused(raw, "no-fence-end", 1)
-    assert frontmatter.read(raw).body == "\nAnna likes tea.\n"
-
-
-def test_deep_nesting_never_reaches_the_parser():
-    """50 KB of brackets would overflow libyaml's stack."""
-    for opening in ("[", "{", "- ", "? ", "[{", "a: [", "!! ["):
-        raw = f"---\nx: {opening * (50000 // len(opening))}\n---\n{BODY}".encode()
-        with cpu_below(1, opening):
-            found = frontmatter.read(raw)
-        assert found.problems[0].code in {"too-deep", "bad-yaml", "tag"}
-    assert not frontmatter.read(note(f"x: {'é' * 32000}")).problems
-
-
 def test_unresolved_conflict_markers_are_a_problem():
     """Wherever they stand; seven equal signs under a title are none."""
     ours, theirs = "<<<<<<< HEAD", ">>>>>>> theirs"

@@ -171,35 +171,6 @@ def test_a_rebuild_loses_the_last_good_keys_and_mending_brings_the_memory_back(
     assert [row["action"] for row in log(memory)] == ["edit"]
 
 
-def test_a_broken_note_may_be_moved_and_deleted(memory, settings, note):
-    """Moved it keeps its keys; deleted it is forgotten like any other."""
-    memory.files.rescan(None)
-    note.write_bytes(broken("a tab")[0])
-    memory.files.rescan(None)
-    moved = settings.vault / "facts" / "2026-11-02" / "mine.md"
-    moved.parent.mkdir()
-    note.rename(moved)
-    memory.files.rescan(None)
-    assert [(hit["key"], hit["path"]) for hit in told(memory, persona="luna")] == [
-        (ID, "facts/2026-11-02/mine.md")
-    ]
-    assert memory.index.tombstones.keys == set()
-
-
-def test_a_forgotten_statement_is_not_told_because_its_note_broke(
-    opened, memory, settings, note
-):
-    """With its keys its status is lost; the tombstone is not."""
-    note.write_text(GOOD.replace("persona: luna\n", ""))
-    memory.files.rescan(None)
-    memory.call("forget", {"id": ID})
-    note.write_bytes(note.read_bytes().replace(b"status:", b"\tstatus:"))
-    memory.files.rescan(None)
-    assert told(memory, standing=trust.OWNER) == []
-    memory.call("reindex", {})
-    assert told(memory, standing=trust.OWNER) == []
-
-
 @pytest.mark.parametrize(
     "raw", [b"", b"\0" * 300, GOOD.encode() + b"\0", b"---\nid: x\n---\n"]
 )
@@ -308,20 +279,6 @@ def test_a_broken_session_file_is_not_written_and_what_is_said_meanwhile_waits(
         one.read_text() for one in settings.vault.glob("sessions/*/*.md")
     )
     assert memory.call("status", {})["parked_turns"] == 0
-
-
-def test_what_a_person_asks_for_on_a_broken_note_is_refused_with_what_to_do(
-    memory, note
-):
-    """Not half done, and not written into a file that nobody understands."""
-    note.write_text(GOOD.replace("persona: luna\n", ""))
-    memory.files.rescan(None)
-    raw = note.read_bytes().replace(b"status:", b"\tstatus:")
-    note.write_bytes(raw)
-    memory.files.rescan(None)
-    with pytest.raises(ConflictError, match="YAML"):
-        memory.call("update", {"id": ID, "pinned": True})
-    assert note.read_bytes() == raw
 
 
 def test_what_is_said_again_of_a_broken_note_is_filed_all_the_same(memory, note):

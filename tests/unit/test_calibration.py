@@ -47,50 +47,6 @@ def test_an_uncalibrated_scale_changes_nothing_and_says_what_it_is():
 
 
 @pytest.mark.parametrize(
-    ("unrelated", "spread"), [(0.05, 0.1), (0.15, 0.12), (0.75, 0.03)]
-)
-def test_quantiles_of_pairs_become_the_cut_points(unrelated, spread):
-    """Three of four pairs lie below the floor, 97 in a hundred below a link, whatever
-    numbers the model uses.
-    """
-    samples = model(unrelated, spread)
-    scale = calibrate(samples)
-    assert scale.calibrated
-    shares = [
-        sum(nominal(one, scale) < cut for one in samples) / len(samples)
-        for cut in CUTS[:4]
-    ]
-    assert shares == pytest.approx([0.75, 0.90, 0.97, 0.997], abs=0.001)
-    assert nominal(1.0, scale) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("unrelated", "spread"), [(0.0, 0.02), (0.15, 0.12), (0.75, 0.03)]
-)
-def test_no_merge_becomes_easier_than_it_is_written(unrelated, spread):
-    """From the grey zone on a raw cosine is never worth more than itself."""
-    scale = calibrate(model(unrelated, spread))
-    assert scale.calibrated
-    for raw in (
-        POLICY.grey,
-        0.75,
-        POLICY.close,
-        POLICY.same,
-        0.9,
-        POLICY.duplicate,
-        0.95,
-    ):
-        assert nominal(raw, scale) <= max(raw, POLICY.grey) + 1e-9
-
-
-def test_a_model_that_crowds_everything_needs_more_to_call_two_texts_the_same():
-    """Where strangers are at .75, .86 is no repetition."""
-    scale = calibrate(model(0.75, 0.03))
-    assert nominal(0.86, scale) < POLICY.grey
-    assert nominal(0.99, scale) > POLICY.duplicate
-
-
-@pytest.mark.parametrize(
     "samples",
     [
         [],

@@ -6,11 +6,8 @@ import os
 import random
 import shutil
 import sqlite3
-import threading
-import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -20,7 +17,7 @@ from engram.core.records import Fact, FiledTurn, Turn
 from engram.core.text import content_hash, slug, ulid
 from engram.errors import StorageError
 from engram.index.catalog import Catalog
-from engram.index.database import OwnNote, key_of, open_database
+from engram.index.database import key_of, open_database
 from engram.index.scan import Scanner
 from engram.vault import facts, frontmatter, sessions, syscalls
 from engram.vault.paths import FilePlace
@@ -179,46 +176,6 @@ def test_what_is_no_memory_is_passed_over(world, path):
     assert world.scanner.scan().added == ()
 
 
-def test_a_scan_of_an_unchanged_vault_finds_nothing(world):
-    """The second scan opens no file and reports nothing."""
-    fact = world.fact("Anna prefers oat milk.")
-    world.scanner.scan()
-    target = world.root / fact.path
-    before = target.stat().st_atime_ns
-    diff = world.scanner.scan()
-    assert (diff.added, diff.changed, diff.removed, diff.pending) == (
-        (),
-        (),
-        (),
-        frozenset(),
-    )
-    assert target.stat().st_atime_ns == before
-
-
-def test_touched_bytes_are_no_change(world):
-    """The same bytes under a new time are recognised by their hash."""
-    fact = world.fact("Anna prefers oat milk.")
-    world.scanner.scan()
-    mark = world.catalog.mark
-    os.utime(world.root / fact.path, (1_600_000_000, 1_600_000_000))
-    assert world.scanner.scan().changed == ()
-    assert world.catalog.mark == mark
-
-
-def test_a_change_within_one_tick_of_the_clock_is_found(world):
-    """A file written twice in the same instant with the same size differs in nothing a
-    stat shows.
-    """
-    target = world.put("notes/a.md", "one")
-    now = time.time_ns()
-    os.utime(target, ns=(now, now))
-    world.scanner.scan()
-    target.write_bytes(b"two")
-    os.utime(target, ns=(now, now))
-    world.scanner.scan()
-    assert world.catalog.unit("notes/a.md").text == "two"
-
-
 def test_a_path_outside_the_vault_is_nothing_to_us(world, tmp_path):
     """A scan cannot be talked into reading elsewhere."""
     (tmp_path / "other.md").write_text("secret")
@@ -232,46 +189,6 @@ def test_a_path_outside_the_vault_is_nothing_to_us(world, tmp_path):
 
 
 # -------------------------------------------------------------------------------------- what people do
-
-
-def test_an_edit_is_told_with_the_fact_before_and_after(world):
-    """A person changed the body: both versions are at hand, the text and its hash
-    follow.
-    """
-    fact = world.fact("Anna prefers tea.")
-    world.scanner.scan()
-    world.fact("Anna prefers coffee.", path=fact.path, id=fact.id)
-    (edit,) = world.scanner.scan().edited
-    assert (edit.before.text, edit.after.text) == (
-        "Anna prefers tea.",
-        "Anna prefers coffee.",
-    )
-    assert (
-        world.catalog.duplicate(content_hash("anna prefers coffee"), None, WHEN).id
-        == fact.id
-    )
-    assert (
-        world.catalog.duplicate(content_hash("Anna prefers tea."), None, WHEN) is None
-    )
-
-
-def test_a_move_keeps_the_memory(world):
-    """A file moved to archive/ is the same fact in another place, neither added nor
-    deleted.
-    """
-    fact = world.fact("Anna prefers tea.")
-    world.scanner.scan()
-    to = f"archive/2026-11-21/{Path(fact.path).name}"
-    (world.root / to).parent.mkdir(parents=True)
-    (world.root / fact.path).rename(world.root / to)
-    diff = world.scanner.scan()
-    assert [(moved.claim, moved.path, moved.to) for moved in diff.moved] == [
-        (fact.id, fact.path, to)
-    ]
-    assert (diff.added, diff.deleted, diff.removed) == ((), (), ())
-    assert diff.edited[0].after.status == "archived"
-    assert world.catalog.find_fact(to).id == fact.id
-    assert world.gone().deleted == ()
 
 
 # row: X8
@@ -294,19 +211,6 @@ def test_a_user_change_is_returned_until_it_is_acknowledged(world, change):
     world.restart()
     last = world.scanner.scan()
     assert (last.deleted, last.edited) == ((), ())
-
-
-# row: X8
-def test_a_deletion_that_the_user_took_back_is_not_returned(world):
-    """A crash came before it was recorded, and the file was restored meanwhile."""
-    fact, _ = world.fact("Anna prefers tea."), world.fact("Rex is a dog.")
-    world.scanner.scan()
-    raw = (world.root / fact.path).read_bytes()
-    (world.root / fact.path).unlink()
-    assert len(world.gone().deleted) == 1
-    world.put(fact.path, raw)
-    world.restart()
-    assert world.scanner.scan().deleted == ()
 
 
 # row: X3
@@ -403,14 +307,6 @@ def test_a_symlink_out_of_the_vault_is_never_followed(world, tmp_path):
     assert world.scanner.scan(["notes/folder/secret.md", "notes/file.md"]).added == ()
     assert world.catalog.counts()["files"] == 0
     assert not world.scanner.is_unchanged(FilePlace("notes/file.md"))
-
-
-def test_a_symlink_inside_the_vault_is_no_second_note(world):
-    """Its target is met anyway, also in a circle."""
-    world.put("notes/a.md", "one")
-    (world.root / "notes" / "b.md").symlink_to(world.root / "notes" / "a.md")
-    (world.root / "notes" / "loop").symlink_to(world.root)
-    assert world.scanner.scan().added == ("notes/a.md",)
 
 
 def test_a_copy_of_a_conversation_is_not_heard_twice(world):
@@ -518,152 +414,7 @@ def test_a_pipe_named_like_a_note_does_not_hang_the_scan(world):
     assert world.scanner.scan().added == ()
 
 
-# ------------------------------------------------------------------------------------------- own writes
-
-
-def test_appended_turns_are_the_only_news_of_a_conversation(world):
-    """A session file that grew costs an index its new turns, not all of them."""
-    path = "sessions/2026-11-20/2026-11-20-s1.md"
-    raw = sessions.new_session(turns(), ZONE)
-    world.put(path, raw)
-    world.scanner.scan()
-    mark = world.catalog.mark
-    new = sessions.append_turns(raw, turns(count=5)[3:], ZONE)[0]
-    world.put(path, new)
-    world.scanner.wrote({path: new})
-    delta = world.catalog.since(mark)
-    assert [unit.turn.id for unit in delta.added] == ["u3", "u4"]
-    assert (delta.removed, delta.fresh) == ((), False)
-    (file,) = world.catalog.sessions("s1", None)
-    assert (file.path, file.turns, file.last_block, file.started) == (
-        path,
-        5,
-        5,
-        turns()[0].turn.occurred_at,
-    )
-
-
-# row: X19
-def test_only_bytes_that_are_in_the_file_now_are_verified(world):
-    """The bytes are handed out while their hash is as known, and not afterwards."""
-    fact = world.fact("Anna prefers tea.")
-    world.scanner.scan()
-    place = world.place(fact.id)
-    assert world.scanner.is_unchanged(place)
-    world.fact("Anna prefers coffee.", path=fact.path, id=fact.id)
-    assert not world.scanner.is_unchanged(place)
-    (world.root / fact.path).unlink()
-    assert not world.scanner.is_unchanged(place)
-
-
-# ---------------------------------------------------------------------------------- indexes and look-ups
-
-
-def test_an_index_follows_by_marks(world):
-    """From any mark, removing and adding leads to exactly what the catalogue holds."""
-    chance, known = random.Random(7), {}
-    mirror, mark = {}, ""
-    for round_ in range(30):
-        if known and chance.random() < 0.4:
-            (world.root / known.pop(chance.choice(list(known)))).unlink()
-            world.gone()
-        else:
-            fact = world.fact(f"fact {round_ % 9} {chance.random()}")
-            known[fact.id] = fact.path
-            world.scanner.scan()
-        if chance.random() < 0.5:
-            delta = world.catalog.since(mark)
-            mirror = {} if delta.fresh else mirror
-            for key in delta.removed:
-                mirror.pop(key, None)
-            mirror.update({key_of(unit): unit for unit in delta.added})
-            mark = delta.mark
-            assert mirror == {
-                key_of(unit): unit for unit in world.catalog.since("").added
-            }
-
-
-def test_a_record_is_read_back_as_it_was_written(world):
-    """Every field of a fact, a turn and a note survives the way through the database."""
-    fact = world.fact(
-        "Anna “prefers” 🥛 oat\nmilk.",
-        category="preference",
-        about=("Anna Müller", "Café"),
-        tags=("a/b", "c"),
-        confidence=0.92,
-        pinned=True,
-        expires=WHEN + timedelta(days=3),
-        valid_from=WHEN,
-        supersedes=("01X",),
-        persona="work",
-        end_reason="because",
-    )
-    world.put("notes/a.md", "one")
-    world.put(
-        "sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE)
-    )
-    world.scanner.scan()
-    raw = (world.root / fact.path).read_bytes()
-    parsed, _ = facts.fact_from(
-        frontmatter.read(raw), fact.path, world.place(fact.id)[1], ZONE
-    )
-    assert world.catalog.find_fact(fact.id) == parsed
-    assert isinstance(world.catalog.unit("notes/a.md"), OwnNote)
-    assert world.catalog.unit("2026-11-20-s1#^t1") == turns()[0]
-
-
-def test_readers_are_not_disturbed_by_a_writer(world):
-    """Look-ups from other threads during scans see whole files only."""
-    path = "sessions/2026-11-20/2026-11-20-s1.md"
-    raw = sessions.new_session(turns(count=1), ZONE)
-    world.put(path, raw)
-    world.scanner.scan()
-    seen, stop = [[], [], []], threading.Event()
-
-    def read(lengths):
-        while not stop.is_set():
-            lengths.append([file.turns for file in world.catalog.sessions("s1", None)])
-
-    readers = [threading.Thread(target=read, args=(lengths,)) for lengths in seen]
-    for reader in readers:
-        reader.start()
-    for n in range(1, 30):
-        raw = sessions.append_turns(raw, turns(count=n + 1)[n:], ZONE)[0]
-        world.put(path, raw)
-        world.scanner.scan([path])
-    stop.set()
-    for reader in readers:
-        reader.join()
-    assert all(lengths and lengths == sorted(lengths) for lengths in seen)
-    assert all(len(files) == 1 for lengths in seen for files in lengths)
-
-
 # ------------------------------------------------------------------------------------------- disposable
-
-
-# row: X20
-def test_a_wiped_catalogue_is_rebuilt_identical(world):
-    """After adding, editing, moving and deleting, the grown catalogue equals one made
-    from the vault alone.
-    """
-    known = [world.fact(f"fact number {n}") for n in range(10)]
-    world.put("notes/a.md", "mine")
-    world.put(
-        "sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE)
-    )
-    world.put("facts/2026-11-20/plain.md", "Just a sentence.\n")
-    world.scanner.scan()
-    world.fact("fact number 0, changed", path=known[0].path, id=known[0].id)
-    (world.root / known[1].path).unlink()
-    (world.root / "archive").mkdir()
-    (world.root / known[2].path).rename(
-        world.root / "archive" / Path(known[2].path).name
-    )
-    (world.root / "notes/a.md").rename(world.root / "notes/b.md")
-    world.put("facts/2026-11-20/z copy.md", (world.root / known[3].path).read_bytes())
-    world.put("facts/2026-11-20/broken.md", "---\nid: [\n---\n")
-    world.gone()
-    assert snapshot(world.catalog) == rebuilt(world)
 
 
 # row: X20
@@ -692,25 +443,6 @@ def test_a_damaged_catalogue_is_rebuilt(world, damage):
     world.restart()
     world.scanner.scan()
     assert snapshot(world.catalog) == expected
-
-
-def test_a_catalogue_of_another_zone_or_version_is_not_believed(world):
-    """Dates without a zone mean something else now: it starts empty and is complete
-    after one scan.
-    """
-    world.put("notes/a.md", "one")
-    world.scanner.scan()
-    mark = world.catalog.mark
-    database = open_database(world.root, world.cache, UTC, world.policy)
-    other = Catalog(database, world.policy)
-    assert (other.complete, other.counts()["files"], other.since(mark).fresh) == (
-        False,
-        0,
-        True,
-    )
-    Scanner(other, world.root, UTC, world.policy, world.clock).scan(["notes"])
-    assert (other.complete, other.counts()["files"]) == (True, 1)
-    other.close()
 
 
 # row: X20

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from engram.core.categories import CATEGORIES
-from engram.core.classify import importance_of, is_trivial, kind_of, tier_of
-from engram.core.policy import ExtractionPolicy, ImportancePolicy
+from engram.core.classify import importance_of, kind_of
+from engram.core.policy import ImportancePolicy
 from tests.fakes.sentences import rows
-from tests.size import examples
 
 IMPORTANCE = ImportancePolicy()
-EXTRACTION = ExtractionPolicy()
 
 
 # row: C6
@@ -26,25 +21,6 @@ def test_the_first_rule_that_speaks_decides_the_kind(
 ):
     """Time, category, tags, verbs, note words, in this order; else an episode."""
     assert kind_of(text, category, tags) == (kind, reason)
-
-
-# row: C4
-@pytest.mark.parametrize(
-    ("confidence", "tier"),
-    [
-        (1.0, "explicit"),
-        (0.95, "explicit"),
-        (0.94, "implied"),
-        (0.70, "implied"),
-        (0.69, "inferred"),
-        (0.40, "inferred"),
-        (0.39, "speculative"),
-        (0.0, "speculative"),
-    ],
-)
-def test_a_tier_begins_at_its_cut(confidence, tier):
-    """The lower bound belongs to the tier."""
-    assert tier_of(confidence, EXTRACTION) == tier
 
 
 # row: C10
@@ -77,54 +53,3 @@ def test_a_tier_begins_at_its_cut(confidence, tier):
 def test_importance_follows_the_formula(text, category, tags, score):
     """Every part counts once; the sum stays within 0 and 1."""
     assert importance_of(text, category, tags, IMPORTANCE)[0] == pytest.approx(score)
-
-
-# row: C10
-def test_importance_says_what_counted():
-    """The reasons name each part that moved the score."""
-    assert importance_of("I always prefer tea", "preference", (), IMPORTANCE)[1] == (
-        "high marker",
-        "category preference",
-        "first person",
-    )
-
-
-# row: C10
-@examples(200)
-@given(
-    st.text(max_size=400),
-    st.sampled_from(sorted(CATEGORIES)),
-    st.lists(st.sampled_from(["important", "goal", "x"]), max_size=3),
-)
-def test_importance_is_a_share(text, category, tags):
-    """Between 0 and 1, and the same for the same."""
-    score, _ = importance_of(text, category, tags, IMPORTANCE)
-    assert 0 <= score <= 1
-    assert importance_of(text, category, tags, IMPORTANCE)[0] == score
-
-
-@pytest.mark.parametrize(
-    "text",
-    rows("classify", "small_talk_is_trivial"),
-)
-def test_small_talk_is_trivial(text):
-    """Greetings, thanks, assent, laughter and up to ten characters, in several
-    languages.
-    """
-    assert is_trivial(text, IMPORTANCE)
-
-
-# row: X13
-@pytest.mark.parametrize(
-    "text",
-    [
-        "我对花生过敏",
-        "私は東京に住んでいます",
-        "12345678901",
-        "I eat no meat",
-        "I am vegan now",
-    ],
-)
-def test_a_short_statement_is_not_trivial(text):
-    """A CJK sign says as much as four letters."""
-    assert not is_trivial(text, IMPORTANCE)

@@ -78,30 +78,6 @@ def test_time_that_really_passes_raises_no_doubt(watch, clock):
         assert one.doubt() is None
 
 
-def test_a_jump_is_known_after_a_restart(watch, clock):
-    """Each command is a process of its own; the jump may have happened between two."""
-    watch().look()
-    clock.jump(days=-2)
-    one = watch()
-    assert one.doubt().startswith("the clock jumped by -48.0 hours")
-    clock.advance(minutes=1)
-    one.look()
-    clock.advance(minutes=AGREED)
-    assert watch().doubt() is None
-
-
-def test_after_a_restart_of_the_machine_the_clock_has_to_keep_step_first(watch, clock):
-    """The steady clock begins again, so nobody can tell how long the machine was off."""
-    watch().look()
-    began = clock.steady() + 3600 * 10
-    clock.advance(hours=10)
-    one = watch(lambda: clock.steady() - began)
-    one.look()
-    assert one.doubt()
-    clock.advance(minutes=AGREED)
-    assert one.doubt() is None
-
-
 def test_a_look_is_taken_once_a_minute_and_those_of_a_day_are_kept(
     watch, clock, settings
 ):

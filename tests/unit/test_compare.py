@@ -102,17 +102,6 @@ def test_words_that_tell_two_facts_apart_beat_any_vector(asking, fake):
     assert texts(memory) == [BERLIN, MUNICH]
 
 
-# row: A7
-def test_numbers_that_are_not_calibrated_merge_nothing(asking, fake):
-    """They are not even looked up."""
-    memory = asking(embeddings=True)
-    tell(memory, BEACH)
-    embedded(memory)
-    understood(memory, fake, OCEAN)
-    assert texts(memory) == sorted((BEACH, OCEAN))
-    assert not memory.index.semantic.vector(OCEAN)
-
-
 # row: A6
 @pytest.mark.parametrize("fault", [status(500), status(401), hang()])
 def test_without_vectors_facts_are_filed_all_the_same(asking, fake, fault):
@@ -132,61 +121,12 @@ def test_without_vectors_facts_are_filed_all_the_same(asking, fake, fault):
     assert by_text(memory, BERLIN).confidence == 0.6
 
 
-# row: A6
-def test_a_statement_is_embedded_once(asking, fake):
-    """All of a batch in one call, and none that is known."""
-    memory = asking(calibrated=[(-1, -1), (1, 1)])
-    tell(memory, BEACH)
-    embedded(memory)
-    fake.requests.clear()
-    for _ in range(2):
-        memory.reconciler.comparison.embed_new(
-            [BEACH, OCEAN, MUNICH, OCEAN], memory.embedding.vectors
-        )
-    assert [request.body["input"] for request in fake.requests] == [[OCEAN, MUNICH]]
-
-
 # -- neighbours ------------------------------------------------------------------------
 
 
 def weighed(memory, text, when=None, plan=None, **more):
     fact = Fact("", text, created=memory.clock(), **more)
     return memory.reconciler.comparison.near(fact, when or memory.clock(), plan)
-
-
-# row: A7
-def test_the_nearest_come_first_and_five_are_compared(held):
-    """Whatever else shares a word."""
-    for place in ["Porto", "Rome", "Oslo", "Bern", "Lyon", "Turin", "Malmö"]:
-        tell(held, f"Anna painted her wooden boat red in {place}.")
-    tell(held, "A boat is a ship.")
-    near = weighed(held, "Anna painted her wooden boat blue in Oslo.")
-    assert near[0].fact.text == "Anna painted her wooden boat red in Oslo."
-    assert [one.similarity for one in near] == sorted(
-        (one.similarity for one in near), reverse=True
-    )
-    assert len(near) == 8
-    few = replace(
-        held.settings.policy, dedup=replace(held.settings.policy.dedup, pool=3)
-    )
-    held.reconciler.comparison.settings = replace(held.settings, policy=few)
-    assert len(weighed(held, "Anna painted her wooden boat blue in Oslo.")) == 3
-
-
-# row: A7
-def test_only_what_could_be_recalled_is_compared(held, clock):
-    """Not what is over, forgotten, or waits for a person; what was ended is seen, for a
-    crash may have left it so.
-    """
-    tell(held, "Anna loves tea.", lifetime="week")
-    again = "Anna really loves tea."
-    assert [one.visible for one in weighed(held, again)] == [True]
-    clock.advance(days=8)
-    assert [one.visible for one in weighed(held, again)] == [False]
-    (anew,) = tell(held, "Anna loves tea.").created
-    held.call("forget", {"id": anew})
-    tell(held, "Anna truly loves tea.", quote="")
-    assert weighed(held, again) == []
 
 
 # row: E14
@@ -202,18 +142,6 @@ def test_a_persona_sees_its_own_and_what_everybody_knows(held):
         for persona in (None, "Kapitän", "Smutje")
     }
     assert seen == {None: {BERLIN}, "Kapitän": {BERLIN, MUNICH}, "Smutje": {BERLIN}}
-
-
-# row: A7
-def test_a_batch_meets_its_own_statements_as_they_will_stand(held):
-    """New ones are seen, and known ones as they are left."""
-    tell(held, BERLIN)
-    plan = WritePlan(held.settings, held.clock(), held.note_writer)
-    new = Fact("01KBH2Q0M6T4W2Y0B7C5D9E1FX", MUNICH, created=held.clock())
-    plan.add(plan.with_path(new), "new", "", asking=False)
-    assert {
-        near.fact.text for near in weighed(held, "Anna lives in Rome.", plan=plan)
-    } == {BERLIN, MUNICH}
 
 
 # row: A13

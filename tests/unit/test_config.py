@@ -210,28 +210,6 @@ def test_a_vault_that_no_folder_can_be_is_a_problem(world, name):
         config.load(None, {"HOME": str(world.home), "TZ": "UTC"})
 
 
-def test_the_folders_follow_xdg(world, tmp_path):
-    """State, cache and runtime have each their own; without a runtime folder the socket
-    stands in the state.
-    """
-    world.of_vault('id = "abc"\n')
-    plain = world.load()
-    assert plain.state == world.home / ".local/state/engram/abc"
-    assert plain.cache == world.home / ".cache/engram/abc"
-    assert plain.runtime == world.home / ".local/state/engram/run/abc"
-    set_ = world.load(
-        **{
-            f"XDG_{name}": str(tmp_path / name)
-            for name in ("STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")
-        }
-    )
-    folders = [set_.state, set_.cache, set_.runtime]
-    assert folders == [
-        tmp_path / name / "engram" / "abc"
-        for name in ("STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")
-    ]
-
-
 def test_two_vaults_without_an_id_share_no_folder(world, tmp_path):
     """The path stands for the id, the same one each time."""
     other = config.load(tmp_path / "other", {"HOME": str(world.home), "TZ": "UTC"})

@@ -71,18 +71,6 @@ def ask(model):
 
 
 # row: X24
-def test_calls_share_one_connection_also_from_other_threads():
-    with keeping() as (url, opened):
-        model = model_at(url)
-        for _ in range(4):
-            assert ask(model) == "{}"
-            worker = threading.Thread(target=ask, args=[model])
-            worker.start()
-            worker.join()
-        assert opened == [8]
-
-
-# row: X24
 def test_a_connection_that_the_server_closed_is_opened_again():
     with keeping(requests_each=2) as (url, opened):
         model = model_at(url)

@@ -153,14 +153,6 @@ def test_other_words_correct_nothing(sim, words):
     assert facts(sim, "superseded") == []
 
 
-def test_an_assistant_and_a_game_correct_nothing(sim):
-    say(sim, "I work at Siemens.")
-    say(sim, "I meant Bosch, not Siemens.", role="assistant")
-    say(sim, "Let's role-play: you are a policeman and I am a thief.")
-    assert facts(sim, "superseded") == []
-    assert "The user works at Siemens." in facts(sim)
-
-
 def test_of_two_statements_with_the_value_none_is_guessed(sim):
     say(sim, "I live in Porto and my sister lives in Porto.", "It's Lisbon, not Porto.")
     sim.advance(sim.now + timedelta(minutes=30))
@@ -181,48 +173,6 @@ def test_a_note_that_a_person_edited_is_asked_about(sim, tmp_path):
 def promise(sim, words):
     (found,) = [row for row in sim.call("todos")["todos"] if words in row["text"]]
     return found
-
-
-# row: X8
-# row: E16
-@pytest.mark.parametrize(
-    ("text", "due"),
-    [
-        ("The user will paint the fence on 20 January 2027, in green.", "2027-01-20"),
-        ("The user will paint the fence on 27 January 2027.", "2027-01-27"),
-        ("The user will paint the fence on Friday.", "2027-01-15"),
-        ("The user will paint the shed.", "2027-01-20"),
-    ],
-)
-def test_a_corrected_promise_is_due_on_its_day_or_on_the_day_of_the_correction(
-    sim, text, due
-):
-    say(sim, "I will paint the fence on 20 January.")
-    before = promise(sim, "fence")
-    assert before["due"].startswith("2027-01-20")
-    sim.call("correct", id=before["id"], text=text)
-    assert promise(sim, "paint")["due"].startswith(due)
-
-
-# row: X8
-def test_a_corrected_memory_keeps_the_end_that_the_user_gave(sim):
-    kept = sim.call("remember", text="The parking permit is A12", expires="2027-02-01")
-    new = sim.call("correct", id=kept["id"], text="The parking permit is A13")
-    fact = sim._memory.index.catalog.find_fact(new["id"])
-    assert fact.expires.isoformat().startswith("2027-02-0")
-
-
-# row: X8
-# row: X14
-def test_a_corrected_event_keeps_its_day_unless_another_is_named(sim):
-    say(sim, "I met Paula on 4 January 2027.")
-    (met,) = [one for one in sim._memory.index.catalog.facts() if "Paula" in one.text]
-    assert met.valid_from.date().isoformat() == "2027-01-04"
-    new = sim.call("correct", id=met.id, text="The user met Petra on 4 January 2027.")
-    again = sim._memory.index.catalog.find_fact(new["id"])
-    assert (again.valid_from, again.event_end) == (met.valid_from, met.event_end)
-    new = sim.call("correct", id=again.id, text="The user met Petra on 6 January 2027.")
-    assert sim._memory.index.catalog.find_fact(new["id"]).valid_from.day == 6
 
 
 # row: A7

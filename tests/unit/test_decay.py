@@ -7,25 +7,20 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from engram.core.decay import (
-    after_confirmation,
     after_evidence,
     after_recall,
     curve,
     decay_score,
-    effective_confidence,
     half_life,
-    heat_inputs,
     retention,
     salience,
     vitals,
 )
 from engram.core.lifecycle import (
-    revival_reason,
     stage,
 )
 from engram.core.policy import CURVES, DecayPolicy, Policy
@@ -67,48 +62,6 @@ def used(access, gradient=1.0, salience=0.5, **more):
     )
 
 
-# -- seed A: confidence ----------------------------------------------------------------
-
-
-# row: A25
-@pytest.mark.parametrize(("stability", "days"), [(1.0, 30), (3.0, 90), (5.0, 150)])
-def test_confidence_halves_in_thirty_days_times_stability(stability, days):
-    """A's table; .6 is .3 after 30 days at stability 1."""
-    usage = Usage(stability=stability)
-    assert half_life("confidence", NOTE, usage, 1.0, POLICY) == days
-    assert effective_confidence(
-        NOTE, usage, THEN + days * DAY, POLICY
-    ) == pytest.approx(0.3, abs=1e-15)
-
-
-# row: A25
-def test_new_evidence_starts_the_clock_of_confidence_again():
-    """Reinforced, said again or edited, and never set back by what is older."""
-    late = after_evidence(UNUSED, THEN + 60 * DAY)
-    assert effective_confidence(NOTE, late, THEN + 90 * DAY, POLICY) == pytest.approx(
-        0.3, abs=1e-15
-    )
-    assert after_evidence(late, THEN) == late
-    assert (
-        effective_confidence(NOTE, after_evidence(UNUSED, THEN - DAY), THEN, POLICY)
-        == 0.6
-    )
-    assert after_confirmation(UNUSED, THEN + 60 * DAY) == replace(late, confirmations=1)
-
-
-# row: A25
-def test_what_has_no_known_age_does_not_fade():
-    """A note without a date may be of today; from its first recall on its salience has
-    an age.
-    """
-    undated = replace(EPISODE, created=None)
-    assert vitals(undated, UNUSED, THEN, 0.5, POLICY) == vitals(
-        EPISODE, UNUSED, THEN, 0.5, POLICY
-    )
-    usage = after_recall(undated, UNUSED, THEN, 0.0, POLICY)
-    assert salience(undated, usage, THEN + DAY, POLICY) < usage.salience
-
-
 # -- seed B: salience ------------------------------------------------------------------
 
 
@@ -132,21 +85,6 @@ def test_what_nobody_recalled_fades_by_its_confidence(confidence, rate):
     assert found == pytest.approx(rate, abs=1e-15)
 
 
-# row: B2
-@pytest.mark.parametrize(
-    ("relevance", "gain"),
-    [(0.0, 0.05), (0.5, 0.075), (1.0, 0.1), (7.0, 0.1), (-1.0, 0.05)],
-)
-def test_a_recall_adds_what_its_relevance_is_worth(relevance, gain):
-    """From .05 to .1, on top of what is left, and it is held from now on."""
-    now = THEN + 10 * DAY
-    usage = after_recall(NOTE, UNUSED, now, relevance, POLICY)
-    assert usage.salience == pytest.approx(
-        salience(NOTE, UNUSED, now, POLICY) + gain, abs=1e-15
-    )
-    assert (usage.access, usage.last_access, usage.salience_at) == (1, now, now)
-
-
 # row: B7
 @pytest.mark.parametrize(
     ("before", "gap", "gradient"),
@@ -156,26 +94,6 @@ def test_recalls_that_move_apart_slow_the_fading(before, gap, gradient):
     """Longer than the last gap + .1, shorter − .05, the same nothing; the gap is kept."""
     usage = after_recall(NOTE, used(2, gap_days=before), THEN + gap * DAY, 0.0, POLICY)
     assert (usage.gap_days, usage.gradient) == (gap, gradient)
-
-
-# row: B3
-def test_a_recall_from_the_archive_begins_anew():
-    """What had faded to nothing starts from the initial .5, is active again, and does
-    not go back the next night.
-    """
-    old = replace(EPISODE, status="archived", end_reason="salience below 0.01")
-    now = THEN + 300 * DAY
-    usage = after_recall(old, UNUSED, now, 1.0, POLICY)
-    assert usage.salience == pytest.approx(0.6)
-    worth = vitals(old, usage, now, 1.0, POLICY)
-    assert (
-        revival_reason(
-            old, after_evidence(usage, now), replace(worth, confidence=0.6), now, POLICY
-        )
-        == "recalled again"
-    )
-    assert after_recall(old, used(1, salience=0.7), THEN, 0.0, POLICY).salience == 0.75
-    assert after_recall(EPISODE, UNUSED, now, 1.0, POLICY).salience < 0.11
 
 
 # -- seed B's scenarios ----------------------------------------------------------------
@@ -201,29 +119,6 @@ def test_a_topic_read_every_three_days_becomes_core(relevance):
 
 
 # -- seed C: heat and decay ------------------------------------------------------------
-
-
-# row: C25
-@pytest.mark.parametrize(
-    ("change", "usage", "days", "found"),
-    [
-        ({}, UNUSED, 0, (0.6, 0.0, 1.0, 0.5, 0.5)),
-        ({"confidence": 0.95}, UNUSED, 45, (1.0, 0.0, 0.5, 0.5, 0.5)),
-        ({"confidence": 0.7}, UNUSED, 90, (0.8, 0.0, 0.0, 0.5, 0.5)),
-        ({"confidence": 0.39}, UNUSED, 900, (0.35, 0.0, 0.0, 0.5, 0.5)),
-        ({"importance": 0.9}, used(20), 9, (0.6, 1.0, 0.9, 0.9, 0.5)),
-        ({}, used(500), 0, (0.6, 1.0, 1.0, 0.5, 0.5)),
-        ({}, Usage(evidence_at=THEN + 81 * DAY), 90, (0.6, 0.0, 0.9, 0.5, 0.5)),
-        ({"pinned": True}, UNUSED, 900, (0.6, 0.0, 1.0, 1.0, 0.5)),
-    ],
-)
-def test_what_heat_and_tier_are_made_of(change, usage, days, found):
-    """Confidence by tier, recalls, how lately it was touched, importance, feedback; a
-    pin keeps them up.
-    """
-    assert heat_inputs(
-        replace(NOTE, **change), usage, THEN + days * DAY, POLICY
-    ) == pytest.approx(found, abs=1e-12)
 
 
 # row: C26
@@ -320,20 +215,4 @@ def test_nothing_grows_before_its_anchor():
     )
     assert usage == replace(
         used(3, 0.95, salience=pytest.approx(0.8)), stability=1.1, gap_days=0.0
-    )
-
-
-# row: B10
-def test_fading_goes_by_time_and_not_by_the_wall_clock():
-    """Two times of one zone lie an hour further apart than their clocks say when summer
-    time ends between them.
-    """
-    zone = ZoneInfo("Europe/Berlin")
-    fact = replace(EPISODE, created=datetime(2026, 10, 25, 1, 30, tzinfo=zone))
-    now = datetime(2026, 10, 25, 3, 30, tzinfo=zone)
-    assert effective_confidence(fact, UNUSED, now, POLICY) == effective_confidence(
-        fact, UNUSED, now.astimezone(UTC), POLICY
-    )
-    assert effective_confidence(fact, UNUSED, now, POLICY) == 0.6 * math.exp2(
-        -3 / 24 / 30
     )

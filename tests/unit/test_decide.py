@@ -18,11 +18,7 @@ from engram.core.decide import (
     is_event,
     is_own_change,
     is_scheduled,
-    merge,
-    reinforced_confidence,
     rescheduled,
-    session_count,
-    weakened_confidence,
 )
 from engram.core.language.states import states
 from engram.core.policy import Policy
@@ -30,7 +26,6 @@ from engram.core.records import Fact
 from tests.size import examples
 
 POLICY = Policy()
-DEDUP = POLICY.dedup
 THEN = datetime(2026, 3, 4, tzinfo=UTC)
 LATER = THEN + timedelta(days=60)
 OLD = Fact(
@@ -184,27 +179,6 @@ def test_a_state_ends_the_one_in_its_slot(said, known, action, why):
         assert [one.action for one in asked] == (["ask"] if action else [])
 
 
-# row: A8
-@pytest.mark.parametrize(("relation", "ends"), [("", ""), ("replaces", "supersede")])
-def test_a_repetition_ends_only_what_a_model_links(relation, ends):
-    """The words of its turn state more: "my sister Anna works at Bosch now"."""
-    new = replace(NEW, states=states("I work at Bosch now."))
-    same = Known(replace(OLD, id="same"), equal=True)
-    other = Known(OLD, states=states(JOB), relation=relation)
-    found = told(decide(new, [same, other], POLICY))
-    assert found == f": reinforce {ends}".rstrip()
-
-
-# row: X27
-def test_another_value_from_an_agent_waits_for_a_person():
-    """Also in the minute in which the user gave the first one."""
-    words = "The user lives in Rome."
-    new = replace(NEW, fact=replace(NEW.fact, text=words), states=states(words))
-    old = Known(replace(OLD, created=THEN), states=states(HOME), barred="x")
-    assert told(decide(replace(new, **OTHERS), [old], POLICY)) == "review: ask"
-    assert told(decide(new, [replace(old, barred="")], POLICY)) == "active:"
-
-
 SON = "The user's son is called {}."
 
 
@@ -242,17 +216,6 @@ def test_what_is_over_is_not_said_again_by_another_source():
     assert decide(replace(new, source="user"), [over], POLICY).action == "create"
 
 
-# row: X9
-def test_a_statement_asks_one_question_and_ends_no_more_than_it_may():
-    """The other facts stay as they are."""
-    known = [
-        replace(MET, fact=replace(OLD, id=name), relation="replaces")
-        for name in ("A", "B", "C")
-    ]
-    decision = decide(replace(NEW, remaining=1), known, POLICY)
-    assert told(decision) == "active: supersede ask"
-
-
 # row: C33
 def test_a_plan_that_is_called_off_lets_the_old_state_go_on():
     """Before its day, not when its day has passed; another day moves the end."""
@@ -279,31 +242,6 @@ def test_a_plan_that_is_called_off_lets_the_old_state_go_on():
 # -- numbers ---------------------------------------------------------------------------
 
 
-# row: A8
-# row: A10
-def test_confidence_moves_in_steps_within_its_limits():
-    """A reinforcement adds .1, a contradiction takes .2 and leaves .1."""
-    steps = [(0.6, 0.7, 0.4), (0.95, 1.0, 0.75), (0.25, 0.35, 0.1), (0.05, 0.15, 0.05)]
-    for before, more, less in steps:
-        assert reinforced_confidence(before, DEDUP) == more
-        assert weakened_confidence(before, DEDUP) == less
-
-
-# row: A10
-@pytest.mark.parametrize(
-    ("source", "also", "count"),
-    [
-        ("", (), 0),
-        ("a#^t1", (), 1),
-        ("a#^t1", ("a#^t2", "a#^t3"), 1),
-        ("a#^t1", ("b#^t1", "c#^t1"), 3),
-    ],
-)
-def test_support_is_counted_in_sessions(source, also, count):
-    """Three turns of one conversation are one episode."""
-    assert session_count(replace(OLD, source=source, also=also)) == count
-
-
 # row: D6
 def test_nobody_is_believed_beyond_the_trust_in_the_sources():
     """And a reinforcement never lowers."""
@@ -313,17 +251,6 @@ def test_nobody_is_believed_beyond_the_trust_in_the_sources():
         )
         (effect,) = decide(NEW, [known], POLICY).effects
         assert effect.confidence == after
-
-
-# row: E5
-def test_merged_words_lose_nothing():
-    """Newer text, united evidence, the higher importance; twice is once."""
-    new = replace(NEW.fact, importance=0.7, about=("Anna", "Rome"), tags=("home",))
-    whole = merge(replace(OLD, about=("Anna",), also=("c#^t2",)), new)
-    assert (whole.id, whole.text, whole.importance) == ("F1", new.text, 0.7)
-    assert (whole.source, whole.also) == ("a#^t1", ("c#^t2", "b#^t1"))
-    assert whole.about == ("Anna", "Rome")
-    assert merge(whole, new) == whole
 
 
 FACTS = st.builds(

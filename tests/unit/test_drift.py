@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engram.core import drift
-from engram.core.drift import DriftFinding, PathClaim
+from engram.core.drift import PathClaim
 from tests.fakes.keeping import Keeping
 
 OURS = {"origin": "rules", "kind": "note"}
@@ -105,18 +105,6 @@ def test_a_claim_is_checked_and_without_a_place_to_look_nobody_can_tell(
     assert (found and (found.level, found.code)) == finding
 
 
-# row: D10
-def test_the_score_is_a_hundred_less_what_is_wrong():
-    some = [
-        DriftFinding("error", "", ""),
-        DriftFinding("warning", "", ""),
-        DriftFinding("info", "", ""),
-    ]
-    assert drift.score([]) == 100
-    assert drift.score(some) == 86
-    assert drift.score(some * 20) == 0
-
-
 # -- through the running memory --------------------------------------------------------
 
 
@@ -164,15 +152,6 @@ def test_a_dead_path_invalidates_and_the_rest_is_told(keeping, root):
     keeping.memory.call("undo", {"id": report["run"]})
     assert keeping.tree() == before
     assert looked(keeping)["actions"] == ()
-
-
-# row: D10
-# row: X23
-def test_what_a_person_stands_by_is_only_told(keeping, root):
-    name = keeping.fact(f"The parser is in {root}/src/gone.py.", origin="user")
-    report = looked(keeping)
-    assert keeping.seen(name).status == "active"
-    assert report["findings"][0]["why"].startswith("error DEAD_PATH")
 
 
 # row: D10

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
 from engram.core.records import Edge
-from engram.vault.edges import EDGES, EdgeRow, EdgeStore, edge_id
+from engram.vault.edges import EDGES, EdgeRow, EdgeStore
 from engram.vault.store import Vault
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -39,47 +39,6 @@ def fresh(vault):
     return held
 
 
-# row: C34
-# row: B1
-def test_what_is_appended_is_read_back(vault):
-    """Every field; a file and its folder appear with the first line."""
-    kept = fresh(vault)
-    kept.append([EdgeRow(SISTER, unlisted=True), EdgeRow(SIMILAR)])
-    assert (
-        fresh(vault).lines
-        == kept.lines
-        == {
-            edge_id(SISTER): EdgeRow(SISTER, unlisted=True),
-            edge_id(SIMILAR): EdgeRow(SIMILAR),
-        }
-    )
-    assert (kept.all(), list(kept.unlisted())) == ((SISTER, SIMILAR), [edge_id(SISTER)])
-    row = json.loads((vault.root / EDGES).read_text().splitlines()[1])
-    assert row == {
-        "id": edge_id(SIMILAR),
-        "at": "2026-11-20T20:00:00+00:00",
-        "type": "similar",
-        "from": "01A",
-        "to": "01B",
-        "confidence": 1.0,
-    }
-
-
-# row: C34
-def test_the_last_line_of_an_id_holds_and_nothing_is_rewritten(vault):
-    """The file only grows; the same line again is no line."""
-    kept = fresh(vault)
-    kept.append([EdgeRow(SISTER)])
-    before = (vault.root / EDGES).read_bytes()
-    later = replace(SISTER, confidence=0.85, reinforced=NOW + timedelta(days=1))
-    kept.append([EdgeRow(later)])
-    kept.append([EdgeRow(later)])
-    raw = (vault.root / EDGES).read_bytes()
-    assert raw.startswith(before)
-    assert raw.count(b"\n") == 2
-    assert fresh(vault).all() == (later,)
-
-
 def test_torn_and_foreign_lines_are_passed_over(vault):
     """Whatever a merge, a crash or a person leaves there."""
     fresh(vault).append([EdgeRow(SISTER)])
@@ -106,37 +65,6 @@ def test_torn_and_foreign_lines_are_passed_over(vault):
     assert kept.all() == (SISTER,)
     kept.append([EdgeRow(SIMILAR)])
     assert fresh(vault).all() == (SISTER, SIMILAR)
-
-
-# row: C34
-def test_a_missing_confidence_is_one_and_odd_values_count_as_absent(vault):
-    """Other tools may write shorter lines."""
-    odd = {
-        "id": "x",
-        "type": "time",
-        "from": "a",
-        "to": "b",
-        "at": "soon",
-        "valid_from": "2026-01-01",
-        "attitude": 9,
-    }
-    vault.create(EDGES, json.dumps(odd).encode() + b"\n")
-    assert fresh(vault).lines == {"x": EdgeRow(Edge("a", "b", "time"))}
-
-
-def test_a_file_that_somebody_else_changed_is_read_anew(vault):
-    """As after a merge; our own appends are not read again."""
-    kept = fresh(vault)
-    kept.append([EdgeRow(SISTER)])
-    held = kept.lines
-    kept.refresh()
-    assert kept.lines is held
-    fresh(vault).append([EdgeRow(SIMILAR)])
-    kept.refresh()
-    assert kept.all() == (SISTER, SIMILAR)
-    (vault.root / EDGES).unlink()
-    kept.refresh()
-    assert kept.all() == ()
 
 
 def test_compacting_leaves_one_line_for_each_edge(vault):

@@ -65,17 +65,6 @@ def test_a_promise_is_due_on_the_day_that_its_edited_words_name(sim, note, words
 
 
 # row: X3
-def test_a_day_that_a_person_writes_into_the_keys_holds_whatever_the_words_say(
-    sim, note
-):
-    text = edit(sim, note, ("2027-03-03", "2027-03-05"), ("2027-03-04", "2027-03-06"))
-    assert due(sim) == "2027-03-05"
-    assert note.read_text() == text
-    sim.advance(sim.now + timedelta(days=2))
-    assert note.read_text() == text
-
-
-# row: X3
 def test_the_keys_of_a_note_change_after_its_edited_words_and_nothing_else_does(
     sim, note
 ):

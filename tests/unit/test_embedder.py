@@ -52,21 +52,6 @@ def meaning(opened):
     return start
 
 
-# row: A14
-@needs_model
-@pytest.mark.parametrize(
-    ("question", "near", "far"),
-    [
-        ("adopted my first pet", "Meet Toby, my puppy!", "The train left at nine."),
-        ("What is her profession?", "She works as a nurse.", "It rained in Rome."),
-        ("car repair", "The garage fixed my vehicle.", "We baked bread."),
-    ],
-)
-def test_other_words_of_the_same_meaning_are_near(model, question, near, far):
-    one, other, third = model.embed([question, near, far])
-    assert cosine(one, other) > cosine(one, third) + 0.1
-
-
 @needs_model
 def test_each_text_has_a_vector_of_length_one_whatever_is_in_its_batch(model):
     """Also an empty one, one of nothing but signs, and one that is very long."""

@@ -22,7 +22,7 @@ from engram.llm.budget import Budget, ledger
 from engram.llm.embeddings import ServerEmbedder
 from engram.pipeline import embed as pipeline_embed
 from engram.pipeline.embed import EmbeddingWorker, embed_some
-from engram.recall import formatting, search
+from engram.recall import search
 from engram.recall.request import request_for
 from engram.vault import sessions
 from engram.vault.store import Vault
@@ -73,41 +73,6 @@ def rows(*vectors):
 
 
 # What is sent and what comes back
-
-
-def test_texts_become_unit_vectors_in_their_order(fake):
-    """The body is exactly this; the same text has the same vector."""
-    found = embedder(fake).embed(["tea", "snow", "tea"])
-    assert fake.requests[0].body == {
-        "model": "e",
-        "input": ["tea", "snow", "tea"],
-        "encoding_format": "float",
-    }
-    assert found[0] == found[2] != found[1]
-    assert [math.hypot(*numbers(vector)) for vector in found] == pytest.approx(
-        [1.0] * 3, abs=1e-6
-    )
-    assert embedder(fake).embed([]) == []
-
-
-def test_vectors_are_brought_to_length_one_and_into_order(fake):
-    """A server may answer out of order and unnormalised."""
-    items = [{"index": 1, "embedding": [0, 5]}, {"index": 0, "embedding": [3, 4]}]
-    fake.script_embeddings(shape({"data": items}))
-    assert [numbers(vector) for vector in embedder(fake).embed(["a", "b"])] == [
-        pytest.approx([0.6, 0.8]),
-        [0.0, 1.0],
-    ]
-
-
-def test_many_texts_are_sent_in_batches_and_long_ones_cut(fake):
-    """So many texts a call, so many characters a text."""
-    policy = replace(POLICY, vectors=replace(POLICY.vectors, texts=2, chars=100))
-    embedder(fake, policy).embed(["a" * 300, "b", "c"])
-    assert [request.body["input"] for request in fake.requests] == [
-        ["a" * 100, "b"],
-        ["c"],
-    ]
 
 
 # Faults. Reply and whether the same batch may succeed later, by name.
@@ -292,26 +257,6 @@ def test_beliefs_are_ranked_by_their_cosine(world):
         assert hit.rank == pytest.approx(sum(hit.parts.values()))
 
 
-# row: A14
-def test_a_unit_is_found_by_meaning_alone(world):
-    """No word of the question stands in it, and the parts of its score say why it is
-    there.
-    """
-    here = world()
-    here.say(*WORDS)
-    assert here.fill() == 5
-    answer = here.recall("Any drinks?")
-    assert texts(answer)[0] == WORDS[0]
-    best = answer.hits[0]
-    assert best.parts["vector"] > 0
-    assert best.rank == pytest.approx(sum(best.parts.values()))
-    assert "vectors" not in answer.note
-    assert (
-        formatting.as_json(answer, NOW, explain=True)["hits"][0]["meaning"]["vector"]
-        == "similar in meaning to the question"
-    )
-
-
 def test_the_question_is_sent_without_the_speakers_name(world, fake):
     """Words find the speaker; a name would draw all she said near."""
     here = world()
@@ -414,19 +359,6 @@ def test_a_turn_said_just_now_is_found_though_it_has_no_vector(world):
     assert texts(here.recall("zeppelin"))[0] == turn.text
 
 
-def test_a_persona_and_a_kind_hold_for_meaning_too(world):
-    """What may not be found is not found by another way."""
-    here = world()
-    for persona, note in ((None, "2026-11-20-a"), ("work", "2026-11-20-b")):
-        words, private = f"A beverage for {persona}.", persona is not None
-        turn = Turn(note, "talk", "user", words, NOW, persona=persona, private=private)
-        here.index.add_turns([FiledTurn(turn, note, "t1")])
-    here.fill()
-    assert texts(here.recall("Something to drink?")) == ["A beverage for None."]
-    assert len(texts(here.recall("Something to drink?", persona="work"))) == 2
-    assert texts(here.recall("Something to drink?", kinds=["fact"])) == []
-
-
 # Filling
 
 
@@ -441,15 +373,6 @@ def test_filling_goes_on_where_it_stopped_and_ends(world, fake):
     assert sorted(
         text for request in fake.requests for text in request.body["input"]
     ) == sorted(WORDS)
-
-
-def test_what_a_person_removed_is_not_sent(world, fake):
-    """Neither the turn of a forgotten fact nor the fact."""
-    here = world()
-    here.say(*WORDS)
-    here.index.tombstones.keys = {"2026-11-20-talk#^t1"}
-    here.fill()
-    assert WORDS[0] not in fake.requests[0].body["input"]
 
 
 def test_a_text_too_long_is_shortened_and_the_others_are_embedded(world, fake):
@@ -510,36 +433,6 @@ def test_another_model_or_dimension_is_embedded_anew_while_words_answer(world, f
     assert len(list(folder.iterdir())) == 2
     other.index.save()
     assert len(list(folder.iterdir())) == 1
-
-
-# row: X20
-def test_lost_vectors_are_made_again(world, fake):
-    """The cache may be deleted; the answer is the same."""
-    here = world()
-    here.say(*WORDS)
-    here.fill()
-    before = here.recall("drink something").hits
-    here.index.close()
-    for path in (here.settings.cache / "vectors").iterdir():
-        path.unlink()
-    again = world()
-    assert again.fill() == 5
-    assert again.recall("drink something").hits == before
-
-
-# row: A7
-def test_the_neighbours_of_a_statement_come_with_raw_cosines(world):
-    """For the write ladder: own texts only, best first."""
-    here = world()
-    here.say(*WORDS)
-    here.fill()
-    (vector,) = here.embedding.vectors([WORDS[1]])
-    semantic, lexical = here.index.semantic, here.index.lexical
-    found = semantic.similar(lexical, vector, SearchFilter(("turn",)), 2)
-    assert found[0][0] == "2026-11-20-talk#^t2"
-    assert found[0][1] == pytest.approx(1.0, abs=1e-6)
-    assert len(found) == 2
-    assert semantic.similar(lexical, vector, SearchFilter(("fact",)), 2) == []
 
 
 def test_calibration_reads_the_users_own_facts_and_is_kept(world):

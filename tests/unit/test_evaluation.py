@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from evaluation import datasets, metrics
+from evaluation import metrics
 from evaluation.baselines import BASELINES
 from evaluation.datasets import read_cases
 from evaluation.sample import estimate, sample
@@ -29,7 +29,7 @@ from engram.errors import (
 )
 from engram.serve.commands import run
 from tests.fakes.answers import settings_in
-from tests.fakes.evaluations import SAID, locomo, longmemeval, realtalk
+from tests.fakes.evaluations import SAID, locomo, realtalk
 from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text()
@@ -88,25 +88,6 @@ def test_locomo_has_evidence_in_several_spellings_and_adversarial_questions(tmp_
     assert not adversarial.has_evidence
 
 
-@pytest.mark.parametrize(
-    "name", ["all.json", "all.jsonl", "all.json.gz", "all.jsonl.gz"]
-)
-def test_longmemeval_has_a_vault_for_each_question(tmp_path, name):
-    rows = longmemeval()
-    text = json.dumps(rows) if ".json." in f"{name}." else ""
-    text = text or "".join(f"{json.dumps(row)}\n" for row in rows)
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(text.encode()) if "gz" in name else text.encode())
-    cases, problems = read(path)
-    assert not problems
-    (first,), (second,) = (case.questions for case in cases)
-    assert first.evidence == {"0:0"}
-    assert first.sessions == {"0:a"}
-    assert first.when == datetime(2023, 5, 30, 23, 40, tzinfo=UTC)
-    assert (first.answerable, second.answerable) == (True, False)
-    assert cases[0].turns[1].role == "assistant"
-
-
 def test_realtalk_is_one_object_a_file_and_a_folder_is_its_files(tmp_path):
     (tmp_path / "chat_1.json").write_text(json.dumps(realtalk(), indent=2))
     (tmp_path / "README.md").write_text("no data")
@@ -131,24 +112,6 @@ def test_lines_of_the_page_are_read_and_wrong_lines_named(tmp_path):
         (7, "no-such-turn"),
         (None, "empty"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "empty"),
-        (b'{"hello": 1}', "keys hello"),
-        (b"[[1]]", "JSON list"),
-        (b'[{"sample_id": ', "breaks off"),
-        (b'{"id": "conv-1"}\n{"x": 1}', "keys id"),
-    ],
-)
-def test_what_is_in_no_known_form_is_refused(tmp_path, content, words):
-    path = tmp_path / "odd.json"
-    path.write_bytes(content)
-    with pytest.raises(BadRequestError, match=words) as fault:
-        read(path)
-    assert all(line in fault.value.fix for line in datasets.EXAMPLE)
 
 
 def test_a_file_that_is_not_there_or_broken_is_named(tmp_path):
@@ -186,13 +149,6 @@ def test_the_metrics_of_a_ranking_are_those_of_their_definition():
     assert whole["all@3"] == whole["ndcg@10"] == 1
 
 
-def test_a_turn_that_was_cut_is_not_shown_whole():
-    text = "- Mira: I sold the boat …\n- Ole: It was here last week (2026-05-04/2026-05-10)!"
-    assert metrics.shown_whole(text, ["It was here last week!"]) == 1
-    cut = ["I sold the boat for 300 euros.", "It was here last week!"]
-    assert metrics.shown_whole(text, cut) == 0.5
-
-
 def test_a_paired_interval_is_certain_of_a_small_difference_that_each_question_has():
     before = [{"share": at / 40} for at in range(40)]
     after = [{"share": at / 40 + 0.02, "new": 1.0} for at in range(40)]
@@ -226,18 +182,6 @@ def test_the_questions_of_the_page_are_answered_and_each_has_a_line(evaluated, p
     assert "peanuts" in rows[0]["text"]
     assert rows[0]["evidence"] == ["t1"]
     assert list(place.parent.joinpath("vault").rglob("*.md")) == []
-
-
-def test_the_snippet_of_the_page_prints_what_is_missing(evaluated, place, capsys):
-    evaluated("questions.jsonl")
-    path = place / "questions.eval.jsonl"
-    lines = path.read_text().splitlines()
-    row = json.loads(lines[2]) | {"missing": {"t3": "I moved to Porto last week."}}
-    path.write_text("\n".join([*lines[:2], json.dumps(row)]))
-    (snippet,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(snippet, {})
-    shown = capsys.readouterr().out
-    assert shown == "Which city will Anna visit? lacks I moved to Porto last week.\n"
 
 
 def test_a_run_goes_on_after_ctrl_c_and_asks_nothing_twice(evaluated, place, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -13,9 +12,8 @@ from engram.core.language.echo import HandedOut
 from engram.core.records import FiledTurn, Turn
 from engram.errors import BudgetSpentError, ModelError
 from engram.extraction.extract import Extractor
-from engram.extraction.rules import engine
 from engram.ingest.queue import Batch
-from tests.fakes.batches import batch_of, held_back, tree
+from tests.fakes.batches import batch_of, held_back
 from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
 
 
@@ -34,19 +32,6 @@ def extractor(settings, clock):
         replace(settings, model=ModelSettings("x")),
         clock,
         handed_out=HandedOut(settings.policy.echo),
-    )
-
-
-# row: X2
-def test_without_a_model_the_rules_read_however_often_it_was_tried(
-    settings, clock, batch
-):
-    """There is nobody else to ask."""
-    tired = replace(batch, attempts=settings.policy.model.attempts)
-    handed_out = HandedOut(settings.policy.echo)
-    assert (
-        Extractor(settings, clock, handed_out=handed_out).extract(tired, []).extractor
-        == engine.EXTRACTOR
     )
 
 
@@ -73,19 +58,6 @@ def read(memory, *texts, session="talk"):
     found = memory.pipeline.distil(batch)
     memory.pipeline.file(batch, found)
     return [candidate.text for candidate in found.candidates]
-
-
-# row: X2
-def test_a_game_goes_on_in_the_next_batch_until_somebody_ends_it(memory):
-    """In another conversation nobody plays."""
-    held_back(memory)
-    read(memory, "Let's play: you are the innkeeper, I am Sir Roderick.")
-    assert read(memory, "I live in Bruges.") == []
-    assert read(memory, "I live in Oslo.", session="another talk") == [
-        "The user lives in Oslo."
-    ]
-    assert read(memory, "OK, enough role-play.") == []
-    assert read(memory, "I live in Oslo.") == ["The user lives in Oslo."]
 
 
 # row: X2
@@ -127,63 +99,6 @@ def test_the_rules_look_back_only_so_far(memory):
     for n in range(most):
         read(memory, f"Hm, {n}.")
     assert read(memory, "I live in Oslo.") == ["The user lives in Oslo."]
-
-
-# row: X2
-# row: C31
-# row: C17
-def test_many_turns_that_are_read_at_once_leave_the_notes_of_a_few_at_a_time(
-    opened, settings, tmp_path
-):
-    """What is said again counts again, a game goes on, and boxes are as fine."""
-    said = [
-        "I live in Oslo.",
-        "My sister Anna is a nurse.",
-        "Hm.",
-        "I like green tea.",
-        "I work as a carpenter.",
-    ]
-    said += ["Hm."] * 18 + [
-        "I live in Oslo.",
-        "Let's play: you are the innkeeper, I am Sir Roderick.",
-    ]
-    said += ["I live in Bruges."] * 20 + [
-        "OK, enough role-play.",
-        "I have a dog called Rex.",
-        "I like black coffee.",
-    ]
-    found = []
-    for most in (settings.policy.buffer.batch_turns, len(said)):
-        policy = replace(
-            settings.policy, buffer=replace(settings.policy.buffer, rules_turns=most)
-        )
-        home = tmp_path / str(most)
-        shutil.copytree(settings.vault, home / "vault")
-        memory = opened(
-            policy=policy,
-            vault=home / "vault",
-            state=home / "state",
-            cache=home / "cache",
-        )
-        turns = [
-            {"id": f"m{n}", "session": "talk", "text": text}
-            for n, text in enumerate(said)
-        ]
-        memory.call("observe", {"turns": turns})
-        memory.call("flush", {})
-        found.append(
-            {
-                path: raw
-                for path, raw in tree(memory).items()
-                if not path.startswith("state/")
-            }
-        )
-    few, many = found
-    assert few == many
-    assert sum(path.startswith("boxes/") for path in many) > 1
-    assert not any(
-        b"Bruges" in raw for path, raw in many.items() if path.startswith("facts/")
-    )
 
 
 # row: C3

@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from engram.core.records import Fact
-from engram.core.text import content_hash, is_ulid
 from engram.vault import facts, frontmatter
 
 ZONE = ZoneInfo("Europe/Berlin")
@@ -189,88 +188,10 @@ def test_an_unknown_category_is_kept_as_a_tag_of_a_fact():
     assert [problem.code for problem in problems] == ["unknown-category"]
 
 
-def test_a_file_with_nothing_but_a_sentence_is_a_persons_memory():
-    """Certain, with an id and a date that follow from its place."""
-    raw = frontmatter.read(b"Anna drinks tea.\n")
-    found, problems = facts.fact_from(raw, "facts/2026-11-20/tea.md", "abc", ZONE)
-    assert not problems
-    assert (found.text, found.category, found.kind, found.confidence) == (
-        "Anna drinks tea.",
-        "fact",
-        "note",
-        1.0,
-    )
-    assert (found.origin, found.source, found.sha) == ("", "", "abc")
-    assert found.created == datetime(2026, 11, 19, 23, tzinfo=UTC)
-    assert is_ulid(found.id)
-    assert facts.fact_from(raw, "facts/2026-11-20/tea.md", "abc", ZONE)[0] == found
-    elsewhere, _ = facts.fact_from(raw, "facts/tea.md", "abc", ZONE)
-    assert elsewhere.id != found.id
-    assert elsewhere.created is None
-
-
 def test_embeds_and_history_are_no_part_of_the_statement():
     """They show the original words and older versions; they are not what is believed."""
     body = "Anna drinks coffee.\n\n![[2026-11-20-x#^t1]]\n\nWith oat milk. ![[pic.png]]\n\n## History\n\n- tea\n"
     assert fact("id: x", body).text == "Anna drinks coffee.\n\n\n\nWith oat milk."
-
-
-# row: X3
-def test_a_statement_that_looks_like_markup_reads_back():
-    """Nothing in it runs, nothing in it is lost."""
-    text = "<% x %> ![[y]]\n## History\n```dataviewjs\n<script>"
-    body = facts.fact_body(text, "s#^t1")
-    assert (
-        body
-        == "&lt;% x %> &#33;&#91;[y]]\n&#35;# History\n&#96;``dataviewjs\n&lt;script>\n\n![[s#^t1]]\n"
-    )
-    assert facts.statement_of(body) == text
-    assert facts.fact_body("plain ") == "plain\n"
-
-
-# row: C7
-# row: X13
-@pytest.mark.parametrize(
-    ("changes", "options", "path"),
-    [
-        (
-            {},
-            {},
-            "facts/2026-11-20/preference-anna-prefers-oat-milk-flat-whites-and-{}.md",
-        ),
-        (
-            {"text": "Анна пьёт кофе."},
-            {},
-            "facts/2026-11-20/preference-анна-пьёт-кофе-{}.md",
-        ),
-        (
-            {"text": "安娜喜欢咖啡"},
-            {},
-            "facts/2026-11-20/preference-安娜喜欢咖啡-{}.md",
-        ),
-        ({"text": "😀"}, {}, "facts/2026-11-20/preference-note-{}.md"),
-        (
-            {"created": datetime(2026, 11, 20, 23, 30, tzinfo=UTC)},
-            {},
-            "facts/2026-11-21/preference-anna",
-        ),
-        ({}, {"folder": "review"}, "review/preference-anna"),
-        (
-            {},
-            {"pattern": "{category}-{timestamp}-{hash}"},
-            "facts/2026-11-20/preference-20261120t201405z-{}.md",
-        ),
-    ],
-)
-def test_a_facts_file_is_named_by_its_date_category_words_and_hash(
-    changes, options, path
-):
-    """In any script; seed C's pattern on request."""
-    new = replace(FACT, **changes)
-    named = facts.fact_path(new, ZONE, taken=lambda _: False, **options)
-    assert named.startswith(path.partition("{")[0][:50])
-    assert path.endswith("anna") or named.endswith(f"-{content_hash(new.text)[:8]}.md")
-    assert len(named.rpartition("/")[2].encode()) <= 120
 
 
 # row: C7
@@ -282,39 +203,3 @@ def test_a_taken_name_is_not_used_again():
     )
     with pytest.raises(ValueError, match="time"):
         facts.fact_path(replace(FACT, created=None), ZONE, taken=lambda _: False)
-
-
-# row: A8
-@pytest.mark.parametrize(
-    ("front", "source", "also"),
-    [
-        ("source:\n  - '[[x#^t1]]'\n  - '[[y#^t2|there]]'", "x#^t1", ("y#^t2",)),
-        (
-            "source: ['[[x#^t1]]', '[[x#^t1]]', extraction, '[[y#^t2]]']",
-            "x#^t1",
-            ("y#^t2",),
-        ),
-        ("source: [[x#^t1]]", "x#^t1", ()),
-        ("source:\n  - extraction", "", ()),
-        ("source:", "", ()),
-    ],
-)
-def test_a_memory_may_come_from_several_turns(front, source, also):
-    """The first is the one that is shown; each counts once."""
-    found = fact(front)
-    assert (found.source, found.also) == (source, also)
-
-
-# row: X9
-def test_what_asks_a_person_is_no_part_of_the_statement():
-    """Like a history; a statement that looks like it reads back."""
-    assert (
-        fact("id: x", "Anna drinks coffee.\n\n## Review\n\n- [ ] Keep it\n").text
-        == "Anna drinks coffee."
-    )
-    assert fact("id: x", "A.\n\n## Review \n\nx\n\n## History\n\n- B\n").text == "A."
-    assert (
-        facts.statement_of(facts.fact_body("A.\n## Review\nB.")) == "A.\n## Review\nB."
-    )
-    assert fact("kind: review\nstatus: review").kind == "review"
-    assert fact("kind: review\nttl_policy: ephemeral\ncreated: 2026-11-01").expires

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from engram.core.language.dates import has_time_expression
 from engram.core.language.words import words
 from engram.index.features import text_features
 
@@ -52,47 +49,3 @@ def test_a_number_is_a_digit_or_a_word_from_two_on(text, held):
 def test_one_tells_of_oneself_in_a_sentence_that_is_no_question(text, told):
     """What one asks is not yet told."""
     assert speaks(text)["telling"] is told
-
-
-SAID = (
-    *(
-        "yesterday",
-        "Tuesday",
-        "I",
-        "mine",
-        "three",
-        "cats",
-        "may",
-        "half",
-        "a",
-        "dozen",
-        "morning",
-        "today's",
-        "été",
-    ),
-    *(
-        "mid-June",
-        "I'll",
-        "my_own",
-        "in",
-        "2026",
-        "three-quarters",
-        "?",
-        ".",
-        ",",
-        "!",
-        "`x`",
-        "'x",
-        "三",
-    ),
-    *("my", "sister"),
-)
-
-
-@given(st.lists(st.sampled_from(SAID)).map(" ".join))
-def test_a_plain_text_is_read_no_otherwise(text):
-    """The words that the index has are taken where nothing can be split in two ways;
-    `_` is such a sign.
-    """
-    assert speaks(text) == speaks(f"_ {text}") | {"asks": speaks(text)["asks"]}
-    assert speaks(text)["timed"] == has_time_expression(text)

@@ -115,17 +115,6 @@ def test_an_undo_is_logged_as_the_failure_of_the_end(simulation, notes):
     assert "undid run" in wrong["reason"]
 
 
-# row: X23
-def test_a_note_that_a_person_changed_since_stays_and_is_named(simulation, notes):
-    moved(simulation)
-    path = notes()[LIVES]["path"]
-    path.write_text(path.read_text() + "\nMine.\n")
-    simulation.files_changed()
-    undone = simulation.call("undo", id=filing_runs(simulation)[0]["id"])
-    assert list(undone["deferred"].values()) == ["it was changed since"]
-    assert notes()[LIVES]["status"] == "superseded"
-
-
 def test_a_statement_that_ends_nothing_is_no_run(simulation):
     say(simulation, "I live in Munich.", day=0)
     say(simulation, "I love dark chocolate.", day=3)

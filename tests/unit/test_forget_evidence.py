@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import pytest
 
-from engram.core.decide import JUDGED_THE_SAME
 from engram.vault.store import TOMBSTONES
 from tests.fakes.keeping import Keeping
 
@@ -30,52 +29,6 @@ def said(memory, clock):
 def recalled(memory, query):
     hits = memory.call("recall", {"query": query, "k": 20, "archive": True})["hits"]
     return [hit["text"] for hit in hits]
-
-
-# row: X8
-def test_the_turns_of_merged_memories_are_forgotten_too(memory, said):
-    """Though their words are others, and the note of the one that stays names none of
-    them; what else was said in such a turn stays.
-    """
-    first = said("The cellar door is painted in a dark shade of blue.")
-    second = said("By the way, our basement entrance looks navy. The heron is back.")
-    keeping = Keeping(memory)
-    (winner,) = keeping.plant(
-        keeping.made(
-            "The cellar door is blue.",
-            days=3,
-            source=first,
-            supersedes=(),
-            **OURS,
-        )
-    )
-    (loser,) = keeping.plant(
-        keeping.made(
-            "The basement entrance is navy.",
-            days=2,
-            source=second,
-            status="superseded",
-            superseded_by=(winner,),
-            end_reason=JUDGED_THE_SAME,
-            **OURS,
-        )
-    )
-    path = memory.settings.vault / keeping.seen(winner).path
-    path.write_text(
-        path.read_text().replace("\n---\n", f"\nsupersedes: [{loser}]\n---\n", 1)
-    )
-    row = {"at": memory.clock().isoformat(), "action": "store", "outcome": "applied"}
-    row |= {"memory": loser, "turn": second, "by": "rules"}
-    row |= {"quote": "our basement entrance looks navy."}
-    memory.note_writer.log_actions([row])
-    memory.files.rescan(None)
-    assert "our basement entrance looks navy" in str(recalled(memory, "basement navy"))
-
-    memory.call("forget", {"id": winner})
-    for query in ("basement entrance navy", "cellar door blue"):
-        assert "navy" not in str(recalled(memory, query))
-        assert "shade of blue" not in str(recalled(memory, query))
-    assert "heron" in str(recalled(memory, "heron"))
 
 
 # row: X8
@@ -114,16 +67,6 @@ def test_a_dry_run_tells_the_turns_and_what_else_rests_on_them(memory, said):
     assert memory.index.catalog.fact(work).status == "active"
     whole = memory.call("forget", {"id": turn, "dry_run": True})
     assert [one["id"] for one in whole["shared"]] == [work]
-
-
-# row: X8
-def test_forget_names_only_what_it_hides_itself(memory, said):
-    """A joke that was taken back before is hidden by that, not by this request."""
-    said("I am a vampire who hates movies. Just kidding!")
-    turn = said("I love horror movies.")
-    (fact,) = memory.index.catalog.facts()
-    hides = memory.call("forget", {"id": fact.id})["hides"]
-    assert hides == {"memories": [], "turns": [turn]}
 
 
 # row: X8

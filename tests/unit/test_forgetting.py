@@ -13,7 +13,6 @@ from engram.core.forgetting import (
     TombstoneSet,
     Utterance,
     read_tombstones,
-    tombstone_row,
 )
 from engram.core.text import content_hash
 from engram.errors import ConflictError, ForbiddenError, NotFoundError
@@ -103,35 +102,6 @@ def test_an_id_that_is_ambiguous_or_unknown_says_what_to_do(memory, say):
         memory.call("forget", {"id": "2020-01-01-nothing#^t1"})
 
 
-# row: A26
-# row: X8
-def test_forgetting_a_fact_hides_every_equal_sentence_whoever_said_it(
-    memory, clock, say
-):
-    """Other sentences of the same turn stay, with a mark where something was cut. What
-    says it in other words stays and is listed.
-    """
-    say(f"I had soup today. {TOLD} The soup was good.")
-    say(
-        "Noted! Your therapist is Dr. Vos. Enjoy the soup.",
-        role="assistant",
-    )
-    for _ in range(2):
-        say("Your therapist Dr. Vos is Dutch.", role="assistant")
-    told = forget(memory, clock, "who is my therapist", "Vos", kinds=["fact"])
-    assert len(told["hides"]["turns"]) == 2
-    assert [one["text"] for one in told["similar"]] == [
-        "Your therapist Dr. Vos is Dutch."
-    ]
-    left = [text for text in texts(memory, "therapist Vos soup") if "Vos" in text]
-    assert set(left) == {"Your therapist Dr. Vos is Dutch."}
-    found = texts(memory, "soup", kinds=["turn"])
-    assert {
-        f"I had soup today. {OMISSION} The soup was good.",
-        f"Noted! {OMISSION} Enjoy the soup.",
-    } <= set(found)
-
-
 # row: X8
 def test_forgetting_a_turn_takes_the_memories_that_rest_on_it_alone_along(
     memory, clock, say
@@ -196,44 +166,6 @@ def test_what_one_persona_forgets_is_forgotten_for_all(memory, clock, say):
             for text in texts(memory, "therapist Vos", persona=persona)
             if "Vos" in text
         ]
-
-
-# row: X8
-def test_the_quotation_under_another_memory_is_cut_too(memory, clock, say):
-    """Two memories of one turn: the one that stays is shown without the other's
-    sentence.
-    """
-    say("My brother Tom lives in Oslo. My therapist is Dr. Vos.")
-    forget(memory, clock, "therapist", "Vos", kinds=["fact"])
-    (hit,) = (
-        hit
-        for hit in hits(memory, "Where does Tom live?", kinds=["fact"])
-        if "Oslo" in hit["text"]
-    )
-    assert hit["quote"] == f"My brother Tom lives in Oslo. {OMISSION}"
-    assert "Vos" not in json.dumps(memory.call("why", {"id": hit["id"]}))
-
-
-# row: A26
-def test_show_and_why_of_a_forgotten_memory_tell_how_to_restore_it_and_not_what_it_said(
-    memory, clock, say
-):
-    say("My therapist is Dr. Vos.")
-    told = forget(memory, clock, "therapist", "Vos", kinds=["fact"])
-    for name in ("show", "why"):
-        answer = memory.call(name, {"id": told["id"]})
-        assert answer["memory"]["status"] == "forgotten"
-        assert f"engram restore {told['id']}" in answer["forgotten"]
-        assert "Vos" not in json.dumps(answer)
-
-
-# row: A32
-def test_the_log_tells_what_a_wish_to_forget_hides(memory, clock, say):
-    say(TOLD)
-    told = forget(memory, clock, "therapist", "Vos", kinds=["fact"])
-    (logged,) = actions(memory, "hide")
-    assert (logged["memory"], logged["turns"]) == (told["id"], told["hides"]["turns"])
-    assert "Vos" not in (memory.settings.vault / TOMBSTONES).read_text()
 
 
 # -- what does not bring it back -------------------------------------------------------
@@ -349,46 +281,7 @@ def test_restore_lifts_everything_that_the_wish_to_forget_hid(memory, clock, say
     assert memory.index.tombstones.keys == set()
 
 
-# row: X8
-def test_a_memory_forgotten_again_after_it_was_said_anew_is_hidden_again(
-    memory, clock, say
-):
-    say(TOLD)
-    forget(memory, clock, "therapist", "Vos", kinds=["fact"])
-    say("Yes, my therapist is Dr. Vos.")
-    forget(memory, clock, "therapist", "Vos", kinds=["fact"])
-    assert hits(memory, "therapist Vos") == []
-
-
 # -- summaries, derived stores ---------------------------------------------------------
-
-
-# row: E9
-# row: E11
-@pytest.mark.parametrize("when", ["before the summary", "after it"])
-def test_no_summary_tells_what_was_forgotten(memory, clock, say, when):
-    """What is summed up later leaves it out; what was summed up before is cut, in its
-    file too.
-    """
-    for text in (
-        "My therapist is Dr. Vos.",
-        "I love hiking in the Alps.",
-        "I had soup.",
-        "My dog is called Rex.",
-    ):
-        say(text)
-    if when == "before the summary":
-        forget(memory, clock, "therapist", "Vos", kinds=["fact"])
-    clock.advance(hours=3)
-    for cadence in ("talk", "nightly"):
-        memory.call("consolidate", {"cadence": cadence})
-    if when == "after it":
-        forget(memory, clock, "therapist", "Vos", kinds=["fact"])
-    assert "Vos" not in memory.call("context", {"session": "talk"})["text"]
-    (path,) = memory.settings.vault.glob("sessions/*/*talk*.md")
-    told, _, conversation = path.read_text().partition("## Conversation")
-    assert "therapist is" not in told
-    assert "therapist is Dr. Vos." in conversation
 
 
 # row: X20
@@ -441,23 +334,6 @@ def test_a_status_set_by_hand_hides_and_shows_the_same(memory, clock, say):
     note.write_text(text)
     memory.files.rescan(None)
     assert TOLD in texts(memory, "therapist Vos", kinds=["turn"])
-
-
-# row: X2
-def test_a_wish_that_ended_before_its_note_was_marked_has_not_happened_to_that_note(
-    memory, clock, say
-):
-    """The note is active and recalled; asked again the wish is carried out."""
-    say(TOLD)
-    (fact,) = hits(memory, "therapist", kinds=["fact"])
-    text = memory.index.catalog.find_fact(fact["id"]).text
-    named = {"memory": fact["id"], "hash": content_hash(text)}
-    memory.index.tombstones.add(
-        [{"at": clock().isoformat(), **named, **tombstone_row(text)}]
-    )
-    assert [hit["id"] for hit in hits(memory, "therapist")] == [fact["id"]]
-    forget(memory, clock, "therapist", "Vos")
-    assert hits(memory, "therapist") == []
 
 
 # -- the rule by itself ----------------------------------------------------------------

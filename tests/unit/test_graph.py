@@ -26,7 +26,6 @@ from tests.size import examples
 POLICY = LinkPolicy()
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 SHARES = st.floats(0, 1)
-DAYS = st.floats(0, 5000)
 
 
 def ago(days):
@@ -78,34 +77,6 @@ def test_confidence_loses_a_tenth_for_each_window_after_the_grace(age, worth):
     assert edge_confidence(
         Edge("a", "b", "time", confidence=1.0, reinforced=ago(age)), NOW, POLICY
     ) == pytest.approx(worth)
-
-
-# row: C34
-@examples(100)
-@given(confidence=SHARES, first=DAYS, more=DAYS)
-def test_fading_never_raises_and_never_goes_below_the_floor(confidence, first, more):
-    """Also for an edge that is below the floor already."""
-    edge = Edge("a", "b", "time", confidence=confidence, reinforced=NOW)
-    soon, late = (
-        edge_confidence(edge, NOW + timedelta(days=days), POLICY)
-        for days in (first, first + more)
-    )
-    assert min(confidence, POLICY.floor) <= late <= soon <= confidence
-
-
-# row: C34
-@examples(100)
-@given(confidence=SHARES, age=DAYS, delta=st.floats(-1, 1))
-def test_reinforcing_adds_to_what_is_left_and_anchors_anew(confidence, age, delta):
-    """At most 1; a negative delta changes nothing; older news changes nothing."""
-    edge = Edge("a", "b", "time", confidence=confidence, reinforced=ago(age + 1))
-    left = edge_confidence(edge, NOW, POLICY)
-    again = reinforce(edge, NOW, POLICY, delta)
-    if delta < 0:
-        assert again == edge
-    else:
-        assert (again.confidence, again.reinforced) == (min(1.0, left + delta), NOW)
-    assert reinforce(edge, ago(age + 2), POLICY) == edge
 
 
 def test_reinforcing_adds_a_twentieth_unless_told_otherwise():
@@ -170,30 +141,6 @@ def test_causes_lead_to_effects_only_and_faint_or_ended_ties_nowhere():
     assert spread_over({"a": 1.0}, old, plain) == {}
 
 
-# row: C34
-def test_a_thought_goes_on_from_the_strongest_few_and_while_it_is_worth_it():
-    """Ties are asked of what was just reached: so a recall never looks at the whole
-    vault.
-    """
-    policy, asked = LinkPolicy(rounds=0, inhibition=0), []
-    fan = {
-        "a": [("a", f"b{n}", "entity", 0.9 + n / 100) for n in range(5)],
-        "b4": [("b4", "c", "time", 0.5)],
-    }
-
-    def around(nodes):
-        asked.append(sorted(nodes))
-        return [way for node in nodes for way in fan.get(node, ())]
-
-    assert spread_activation({"a": 1.0}, around, policy)["c"] == pytest.approx(
-        0.94 * 0.7 * 0.5 * 0.7
-    )
-    assert asked == [["a"], ["b3", "b4"]]
-    asked.clear()
-    assert "c" not in spread_activation({"a": 0.25}, around, policy)
-    assert asked == [["a"]]
-
-
 # row: A18
 def test_the_neighbour_of_a_belief_is_worth_eight_tenths_of_it():
     """Seed A's rule is one hop over ties of similarity, with nothing lost on the way."""
@@ -213,19 +160,6 @@ def test_activation_stays_in_range_and_off_the_seeds(edges, seeds):
     assert all(
         0 <= value <= 0.7 * max(seeds.values()) + 1e-9 for value in found.values()
     )
-
-
-# row: C34
-def test_what_many_are_tied_to_gathers_no_more_than_the_best_path_brought():
-    """Refinement moves what belongs to many to their hub; it is still no surer than any
-    of them.
-    """
-    spokes = [tie("a", f"b{n}") for n in range(12)] + [
-        tie(f"b{n}", "hub") for n in range(12)
-    ]
-    found = spread_over({"a": 1.0}, spokes, LinkPolicy(inhibition=0))
-    assert max(found, key=found.get) == "hub"
-    assert found["hub"] == pytest.approx(0.8 * 0.7)
 
 
 # row: C34

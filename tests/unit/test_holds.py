@@ -5,10 +5,7 @@ waits for a person's word.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from dataclasses import replace
-from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -16,16 +13,13 @@ import pytest
 from engram.core.policy import ConsolidationPolicy, UsagePolicy
 from engram.maintenance import holds
 from engram.maintenance.holds import STATE, path_of
-from engram.memory import VaultMemory
 from engram.vault import frontmatter
-from engram.vault.usage import ALL, USAGE, UsageLog
+from engram.vault.usage import USAGE, UsageLog
 from tests.fakes.foreign import foreign
 from tests.fakes.keeping import Keeping
 from tests.size import FULL
 
-MANY = 10_000 if FULL else 100
 MANY_NIGHTS = 400 if FULL else 15
-DAY = timedelta(days=1)
 OURS = {"kind": "note", "origin": "rules"}
 
 
@@ -72,34 +66,6 @@ def tick(memory, words, name="merge"):
 # -- notes that engram did not write ---------------------------------------------------
 
 
-# row: X23
-@pytest.mark.parametrize(
-    ("shape", "number"),
-    [({}, MANY), ({"id": False}, 30), ({"front": False}, 30)],
-    ids=["C", "no id", "bare"],
-)
-def test_nights_change_no_byte_of_what_another_tool_wrote(
-    settings, opened, clock, shape, number
-):
-    """Three starts, each with its nights; afterwards recall finds all of it that has
-    not run out.
-    """
-    told = dict(foreign(settings.vault, n, **shape) for n in range(number))
-    before = bytes_of(told.values())
-    for _ in range(3):
-        memory = opened()
-        nights(memory, clock, 2)
-    assert bytes_of(told.values()) == before
-    assert sorted((settings.vault / "facts").rglob("*.md")) == sorted(told.values())
-    assert memory.call("status", {})["held"] == {}
-    some = [text for n, text in enumerate(told) if n % 10 != 7 or "front" in shape][
-        :: max(1, number // 50)
-    ]
-    for text in some:
-        (hit, *_) = memory.call("recall", {"query": text, "kinds": ["fact"]})["hits"]
-        assert hit["text"] == text
-
-
 def test_of_two_equal_statements_the_foreign_one_stays(keeping):
     text, path = foreign(keeping.root, 1)
     before = path.read_bytes()
@@ -130,22 +96,6 @@ def test_a_foreign_note_of_a_person_or_profile_gets_no_block(keeping):
     assert {name: (keeping.root / name).read_text() for name in theirs} == theirs
 
 
-def test_a_foreign_note_may_still_be_changed_by_its_person(keeping):
-    """A pin by command is written; a stage that engram once wrote goes with that write,
-    and not before.
-    """
-    text, path = foreign(keeping.root, 1)
-    path.write_text(path.read_text().replace("source:", "stage: stale\nsource:"))
-    keeping.memory.files.rescan(None)
-    keeping.run()
-    assert "stage: stale" in path.read_text()
-    (fact,) = keeping.memory.index.catalog.facts()
-    keeping.memory.call("update", {"id": fact.id, "pinned": True})
-    assert "pinned: true" in path.read_text()
-    assert "stage" not in path.read_text()
-    assert text in path.read_text()
-
-
 # -- when fading begins ----------------------------------------------------------------
 
 
@@ -169,67 +119,6 @@ def test_an_import_of_old_history_does_not_fade_by_its_own_dates(memory, clock):
     assert {fact.status for fact in memory.index.catalog.facts()} == {"active"}
 
 
-# row: B8
-def test_since_when_an_import_fades_survives_a_crash_before_usage_is_written(
-    settings, clock
-):
-    """The files are as a power cut leaves them just after the import was filed."""
-
-    def started():
-        memory = VaultMemory(settings, clock=clock, steady=clock.steady)
-        memory.start()
-        memory.catch_up()
-        return memory
-
-    memory = started()
-    memory.usage_tracker.flush()
-    clock.advance(days=30)
-    filed = clock()
-    turn = {"session": "old", "occurred_at": "2024-03-01T10:00:00Z"}
-    turns = [{"text": "Yesterday I saw a red car.", **turn}]
-    memory.call("observe", {"turns": turns}, "import")
-    memory.call("flush", {})
-    (name,) = memory.index.catalog.fact_ids()
-    usage = settings.vault / USAGE
-    left = {path: path.read_bytes() for path in usage.iterdir()}
-    memory.close()
-    for path in usage.iterdir():
-        path.unlink()
-    for path, raw in left.items():
-        path.write_bytes(raw)
-    clock.advance(days=50)
-
-    memory = started()
-    try:
-        known = memory.usage_tracker.usage_of(name)
-        assert (known.met, known.evidence_at) == (filed, filed)
-    finally:
-        memory.close()
-
-
-def test_a_note_from_long_ago_is_met_when_it_arrives(opened, settings, clock):
-    """By its id wherever it is moved, by its words where it has none, also after a
-    restart and a lost cache.
-    """
-    memory = opened()
-    clock.advance(days=50)
-    arrived = clock()
-    foreign(settings.vault, 1)
-    bare = foreign(settings.vault, 2, front=False)[1]
-    memory.files.rescan(None)
-    clock.advance(days=30)
-    bare.rename(bare.with_name("other.md"))
-    memory.files.rescan(None)
-    shutil.rmtree(settings.cache)
-    memory = opened()
-    nights(memory, clock, 1)
-    met = {
-        fact.path.rpartition("/")[2]: memory.usage_tracker.usage_of(fact.id).met
-        for fact in memory.index.catalog.facts()
-    }
-    assert met == {"preference-00001.md": arrived, "other.md": arrived}
-
-
 def test_a_lost_usage_log_puts_nothing_away_the_next_night(keeping, opened, clock):
     """What was used until yesterday and what never was: first met begins anew."""
     for n in range(30):
@@ -249,28 +138,6 @@ def test_a_lost_usage_log_puts_nothing_away_the_next_night(keeping, opened, cloc
 
 def devices(vault):
     return [UsageLog(vault, device * 16, UsagePolicy()) for device in "ab"]
-
-
-def test_the_earliest_meeting_on_any_device_holds_in_whatever_order_lines_come(
-    memory, clock
-):
-    one, two = devices(memory.vault)
-    for usage_log, days in ((one, 3), (two, 5)):
-        usage_log.refresh(clock())
-        usage_log.record_met({"A": clock() - days * DAY, ALL: clock() - 9 * DAY})
-        usage_log.flush()
-    one.refresh(clock())
-    assert (one.usage_of("A").met, one.usage_of("B").met) == (
-        clock() - 5 * DAY,
-        clock() - 9 * DAY,
-    )
-    path = memory.settings.vault / two.path
-    path.write_bytes(
-        b"".join(reversed(path.read_bytes().splitlines(keepends=True))) * 2
-    )
-    again = UsageLog(memory.vault, "c" * 16, UsagePolicy())
-    again.refresh(clock())
-    assert again.usage_of("A").met == clock() - 5 * DAY
 
 
 def test_a_note_that_a_wrong_clock_met_was_met_by_now_and_is_not_written_again(
@@ -366,26 +233,6 @@ def test_a_run_that_would_merge_much_is_held_and_asks_once(doubles, clock):
     assert held(memory).read_bytes() == before
     assert [path.name for path in held(memory).parent.iterdir()] == ["held-merge.md"]
     assert statuses(memory).count("superseded") == 0
-
-
-# row: X9
-def test_a_tick_carries_a_held_run_out_and_it_can_be_undone(doubles, opened):
-    """Also after a restart; the note goes, the run has an id, and what comes back
-    stays.
-    """
-    doubles.memory.call("consolidate", {})
-    memory = opened()
-    tick(memory, "Do it")
-    assert statuses(memory).count("superseded") == 25
-    assert not held(memory).exists()
-    assert memory.call("status", {})["held"] == {}
-    (run, *_) = memory.call("runs", {"last": 1})["runs"]
-    assert run["can_be_undone"]
-    memory.call("undo", {"id": run["id"]})
-    assert statuses(memory).count("superseded") == 0
-    memory.files.rescan(None)
-    memory.call("consolidate", {})
-    assert statuses(memory).count("superseded") == 0, "a person brought them back"
 
 
 def test_only_what_is_still_planned_is_done(doubles):
@@ -484,17 +331,6 @@ def test_a_frozen_vault_carries_out_no_hold(doubles):
     assert statuses(memory).count("superseded") == 25
 
 
-def test_a_machine_without_a_person_may_do_it_unasked(opened, clock):
-    keeping = Keeping(opened(holds="apply"))
-    for n in range(50):
-        keeping.fact(
-            f"Anna saw a red car number {n}.", days=100, importance=0.2, confidence=0.9
-        )
-    report = keeping.run()
-    assert report.as_json()["counts"]["archive"] == 50
-    assert report.held == {}
-
-
 def test_a_hold_says_in_its_state_what_it_is_about(doubles):
     """Without that a tick does nothing; the note is a question, and no memory."""
     memory = doubles.memory
@@ -513,9 +349,6 @@ def test_a_hold_says_in_its_state_what_it_is_about(doubles):
 
 
 # -- what a run would end of notes that engram did not write ---------------------------
-
-
-NAMES = ("fact-00000", "preference-00001")
 
 
 def equal(root, pairs, copies=2, **shape):
@@ -539,30 +372,6 @@ def twins(settings, opened):
     return memory, paths, bytes_of(paths)
 
 
-# row: A22
-def test_equal_notes_of_another_tool_are_proposed_once_and_merged_after_a_tick(
-    twins, clock
-):
-    """Until then no byte of them changes, and no further night asks again."""
-    memory, paths, before = twins
-    report = memory.call("consolidate", {})
-    assert report["held"] == {
-        "merge": "merge would end 1 note that engram did not write"
-    }
-    assert [one["memory"] for one in report["held_actions"]] == ["fact-00000"]
-    asked = held(memory).read_bytes()
-    assert b"[[fact-00000]]: says the same as another" in asked
-    nights(memory, clock, 3)
-    assert held(memory).read_bytes() == asked
-    assert bytes_of(paths) == before
-    tick(memory, "Do it")
-    assert statuses(memory) == ["active", "superseded"]
-    assert paths[1].read_bytes() == before[paths[1]]
-    assert b"superseded_by" in paths[0].read_bytes()
-    assert not held(memory).exists()
-    assert memory.call("status", {})["held"] == {}
-
-
 # row: X6
 def test_a_proposed_merge_can_be_undone_and_is_not_proposed_again(twins, clock):
     memory, paths, before = twins
@@ -574,27 +383,6 @@ def test_a_proposed_merge_can_be_undone_and_is_not_proposed_again(twins, clock):
     nights(memory, clock, 2)
     assert bytes_of(paths) == before
     assert not held(memory).exists()
-
-
-def test_the_note_that_stays_is_the_one_that_the_proposal_named(twins, clock):
-    """Also where the other one was used since, and is worth more by now."""
-    memory, paths, before = twins
-    memory.call("consolidate", {})
-    clock.advance(days=90)
-    memory.usage_tracker.usage_log.record(
-        {
-            "fact-00000": replace(
-                memory.usage_tracker.usage_of("fact-00000"), evidence_at=clock()
-            )
-        }
-    )
-    confidence = {
-        name: memory.call("show", {"id": name})["worth"]["confidence"] for name in NAMES
-    }
-    assert confidence["fact-00000"] > confidence["preference-00001"]
-    tick(memory, "Do it")
-    assert paths[0].read_bytes() != before[paths[0]]
-    assert paths[1].read_bytes() == before[paths[1]]
 
 
 def test_proposals_are_few_and_a_year_of_nights_without_an_answer_adds_none(
@@ -662,24 +450,3 @@ def test_a_held_run_and_a_proposal_of_one_pass_are_asked_in_one_note(doubles):
     assert "[[preference-00009]]" in held(memory).read_text()
     tick(memory, "Do it")
     assert statuses(memory).count("superseded") == 25 + 1
-
-
-# row: D10
-def test_a_foreign_note_about_a_dead_path_is_proposed_to_end(
-    tmp_path, settings, opened
-):
-    """The finding is told as before; the note is ended after a tick."""
-    root = tmp_path / "code"
-    root.mkdir()
-    path = foreign(settings.vault, 0, text=f"The build script is {root}/build.sh.")[1]
-    os.utime(path, (1_735_000_000, 1_735_000_000))
-    before = path.read_bytes()
-    memory = opened(drift_roots=(str(root),))
-    report = memory.call("consolidate", {})
-    assert report["held"] == {
-        "drift": "drift would end 1 note that engram did not write"
-    }
-    assert "DEAD_PATH" in str(report["findings"])
-    assert path.read_bytes() == before
-    tick(memory, "Do it", "drift")
-    assert statuses(memory) == ["invalidated"]

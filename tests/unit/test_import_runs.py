@@ -12,8 +12,6 @@ from engram.errors import BadRequestError, ConflictError, ForbiddenError
 from engram.ingest.importers import read_export
 from engram.serve.commands import run as run_command
 from engram.serve.observe import feed
-from engram.serve.render.reports import run_lines
-from engram.vault import frontmatter
 
 SAID = (
     "My sister Anna is allergic to peanuts.",
@@ -126,23 +124,6 @@ def test_what_was_taken_back_is_imported_again_also_from_a_newer_export(
     assert not found(memory, "Biscuit")
 
 
-def test_an_interrupted_import_goes_on_as_one_run(opened, tmp_path):
-    memory, path = opened(), file_of(tmp_path)
-    begun = {"file": path.name, "source": path.read_text()}
-    run = memory.call("begin_import", begun)["run"]
-    row = json.loads(path.read_text().splitlines()[0])
-    del row["time"]
-    memory.call("observe", {"turns": [row | {"origin": "import"}], "run": run})
-    memory = opened()  # as after a kill
-    (listed,) = memory.call("runs", {})["runs"]
-    assert listed["counts"] == {"turns": 1}
-    assert imported(memory, path)["run"] == run
-    (listed,) = memory.call("runs", {})["runs"]
-    assert listed["counts"] == {"turns": 3}
-    memory.call("undo", {"id": run})
-    assert not found(memory, "peanuts")
-
-
 def test_an_unknown_run_is_refused_and_nothing_is_stored(memory):
     memory.call("begin_import", {"file": "x", "source": "x"})
     for run, kind in (("01KBH2Q0M6", BadRequestError), ("../x", ForbiddenError)):
@@ -169,40 +150,6 @@ def test_the_command_names_the_run_and_undo_takes_it(
     assert "turns 3 · undone" in capsys.readouterr().out
     assert run_command(["recall", "peanuts"]) == 0
     assert "Anna" not in capsys.readouterr().out
-
-
-def test_the_title_of_a_conversation_names_its_file_and_is_its_alias(memory, tmp_path):
-    message = {"uuid": "m1", "sender": "human", "created_at": "2026-03-02T18:15:00Z"}
-    talk = {
-        "uuid": "0f3c-77",
-        "name": "Peanuts & me: what now?",
-        "created_at": "2026-03-02T18:15:00Z",
-        "chat_messages": [message | {"text": SAID[0]}],
-    }
-    path = tmp_path / "conversations.json"
-    path.write_text(json.dumps([talk]))
-    imported(memory, path)
-    (note,) = memory.settings.vault.glob("sessions/*/*.md")
-    assert note.stem == "2026-03-02-peanuts-me-what-now_a1b2c3"
-    keys = frontmatter.read(note.read_bytes()).keys
-    assert (keys["session"], keys["aliases"]) == ("0f3c-77", [talk["name"]])
-
-
-def test_a_title_is_redacted_and_survives_a_crash_before_its_file(opened):
-    memory = opened()
-    memory.executor.attended = True  # as in a daemon: nothing is filed at once
-    turn = {
-        "text": SAID[0],
-        "session": "s",
-        "title": "Key sk-proj-abcdefghijklmnop1234567890ABCDEF",
-    }
-    memory.call("observe", {"turns": [turn]})
-    memory = opened()
-    memory.call("flush", {})
-    (note,) = memory.settings.vault.glob("sessions/*/*.md")
-    assert "abcdefghijklmnop" not in note.name + note.read_text()
-    (alias,) = frontmatter.read(note.read_bytes()).keys["aliases"]
-    assert alias.startswith("Key")
 
 
 # row: X28
@@ -232,14 +179,3 @@ def test_memories_that_are_imported_again_are_told_as_restored(memory, tmp_path)
     assert again["facts"] == 1
     memory.call("undo", {"id": again["run"]})
     assert not found(memory, "peanuts")
-
-
-# row: X6
-def test_an_undo_that_did_nothing_offers_no_undo(memory, tmp_path):
-    run = imported(memory, file_of(tmp_path, SAID[:1]))["run"]
-    memory.call("withdraw", {"session": "old", "id": "m0"})
-    done = memory.call("undo", {"id": run})
-    assert not done["actions"]
-    lines = list(run_lines(done | {"cadence": "undo"}))
-    assert "undo: nothing to do" in lines
-    assert not any("engram undo" in line for line in lines)

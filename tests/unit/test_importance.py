@@ -52,24 +52,6 @@ def test_importance_stays_within_bounds_after_a_surprise(before, gain, after):
     assert after_surprise(before, gain, POLICY) == after
 
 
-# row: D3
-@examples(200)
-@given(
-    st.lists(st.floats(0, 1), min_size=1, max_size=5),
-    st.integers(0, 4),
-    st.floats(0, 1),
-)
-def test_a_nearer_neighbour_surprises_less(similarities, place, other):
-    """Monotone in each of the five."""
-    nearer = list(similarities)
-    nearer[place % len(nearer)] = max(other, nearer[place % len(nearer)])
-    assert (
-        surprise(nearer, POLICY, CUTS).score
-        <= surprise(similarities, POLICY, CUTS).score
-    )
-    assert abs(surprise(nearer, POLICY, CUTS).gain) <= 0.3
-
-
 # row: D2
 def test_eight_factors_reach_seventy_six_hundredths():
     """As the row says, without the ACT-R term; with it, .84 at most."""
@@ -77,32 +59,6 @@ def test_eight_factors_reach_seventy_six_hundredths():
     assert composite_importance(
         replace(MOST, ages=(0.0,) * 10**4), POLICY
     ) == pytest.approx(0.839, abs=1e-4)
-
-
-# row: D2
-@pytest.mark.parametrize(
-    ("change", "gain"),
-    [
-        ({"importance": 1.0}, 0.25),
-        ({"trust": 1.0}, 0.10),
-        ({"idle_days": 30.0}, -0.06),
-        ({"valence": -1.0}, 0.024),
-        ({"layer": "semantic"}, 0.045),
-        ({"layer": "episodic"}, 0.015),
-        ({"layer": "procedural"}, 0.03),
-        ({"layer": "working"}, 0.0),
-        ({"recalls": 9, "span_days": 8.0}, 0.12 * 0.1 * 2.302585 + 0.08),
-        ({"confirmations": 1}, 0.10 * 0.05 * 0.693147),
-        ({"confirmations": 100}, 0.02),
-        ({"ages": (1.0,)}, 0.04),
-    ],
-)
-def test_each_factor_has_its_weight(change, gain):
-    """Beside a memory of which nothing else is known."""
-    bare = ImportanceInputs(0.0, 0.0)
-    assert composite_importance(replace(bare, **change), POLICY) - composite_importance(
-        bare, POLICY
-    ) == pytest.approx(gain, abs=1e-5)
 
 
 # row: D2

@@ -271,26 +271,6 @@ def test_chatgpt_without_a_current_node_takes_the_last_leaf(tmp_path):
     assert [turn.id for turn in read(path)] == ["m-u1", "m-a1", "m-u2"]
 
 
-# row: X28
-def test_claude_messages_keep_their_order_and_ids(tmp_path):
-    """Text blocks win over the old text field; empty messages are left out."""
-    path = tmp_path / "conversations.json"
-    path.write_text(json.dumps([claude()], indent=1))
-    first, second = read(path)
-    assert (first.id, first.role, first.text, first.session) == (
-        "1",
-        "user",
-        "old form",
-        "c-2",
-    )
-    assert (second.id, second.role, second.text) == ("2", "assistant", "new form")
-    assert (
-        second.occurred_at
-        == first.occurred_at
-        == datetime(2025, 3, 1, 10, 0, 1, tzinfo=UTC)
-    )
-
-
 def grok():
     said = [
         ("human", "I keep bees", {"$date": {"$numberLong": "1760000000000"}}),
@@ -610,14 +590,6 @@ def test_large_exports_are_read_one_conversation_at_a_time(tmp_path):
     tracemalloc.stop()
     assert sessions == [f"c-{n}" for n in range(60) for _ in range(2)]
     assert peak < 4_000_000 < path.stat().st_size
-
-
-def test_a_folder_is_read_from_where_one_stands(tmp_path, monkeypatch):
-    """A relative path means the same as the whole one."""
-    (tmp_path / "notes" / "deep").mkdir(parents=True)
-    (tmp_path / "notes" / "deep" / "a.md").write_text("A line.")
-    monkeypatch.chdir(tmp_path)
-    assert [turn.text for turn in read(Path("notes"))] == ["A line."]
 
 
 @pytest.mark.parametrize("indent", [None, 1])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from engram.core import ranking
@@ -110,49 +108,6 @@ def test_a_lost_part_of_the_cache_is_made_again(told, opened, settings, damage):
     assert answers(later) == before
 
 
-# row: X20
-def test_a_snapshot_of_another_catalogue_is_not_believed(
-    told, opened, settings, tmp_path
-):
-    """A mark from elsewhere names another generation."""
-    told.index.save()
-    shutil.copytree(settings.cache, tmp_path / "older")
-    told.call("reindex", {})
-    before = settled(told)
-    told.close()
-    told.close = lambda: None
-    for path in (tmp_path / "older").iterdir():
-        if "catalogue" not in path.name:
-            target = settings.cache / path.name
-            shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
-            shutil.copytree(path, target) if path.is_dir() else shutil.copy(
-                path, target
-            )
-    assert answers(opened()) == before
-
-
-# row: X18
-def test_a_turn_counts_once_while_it_waits_and_when_it_is_filed(told):
-    """It moves from the journal to its file without being lost or doubled."""
-    before = told.index.counts()
-    (hit,) = [
-        hit
-        for hit in told.call("recall", {"query": "waiting tide"})["hits"]
-        if "waiting" in hit["text"]
-    ]
-    told.queue.hurry()
-    told.pipeline.due(told.clock())
-    after = told.index.counts()
-    assert (before["waiting"], after["waiting"]) == (1, 0)
-    assert after["turns"] == before["turns"] + 1
-    found = [
-        one
-        for one in told.call("recall", {"query": "waiting tide"})["hits"]
-        if "waiting" in one["text"]
-    ]
-    assert [(one["key"], one["score"]) for one in found] == [(hit["key"], hit["score"])]
-
-
 # row: C5
 def test_a_twin_is_active_and_may_be_recalled(told, clock):
     """Forgotten and expired facts do not keep a statement from being learned again."""
@@ -170,26 +125,6 @@ def test_a_twin_is_active_and_may_be_recalled(told, clock):
     assert told.index.catalog.duplicate(digest, None, clock()) is None
 
 
-# row: X5
-def test_a_pinned_fact_outlives_its_expiry_in_every_question(told, clock):
-    """Now and as of a day."""
-    told.call(
-        "remember",
-        {"text": "The pinned heron stays.", "expires": "2026-11-22", "pinned": True},
-    )
-    told.call("remember", {"text": "The other heron leaves.", "expires": "2026-11-22"})
-    clock.advance(days=10)
-    for wish in ({}, {"as_of": "2026-11-25"}):
-        hits = told.call("recall", {"query": "heron", "kinds": ["fact"], **wish})[
-            "hits"
-        ]
-        assert [hit["text"] for hit in hits] == ["The pinned heron stays."]
-    both = told.call(
-        "recall", {"query": "heron", "kinds": ["fact"], "as_of": "2026-11-21"}
-    )["hits"]
-    assert len(both) == 2
-
-
 def test_a_unit_that_changed_is_read_from_its_file(told, settings):
     """Unchanged: itself; edited: as it says now; gone: nothing (row X19)."""
     kept = told.call("remember", {"text": "Anna rows a boat."})
@@ -203,29 +138,6 @@ def test_a_unit_that_changed_is_read_from_its_file(told, settings):
     assert told.index.current(fact, place, {}) is None
     waiting = told.index.unit(next(iter(told.index._waiting)))
     assert told.index.current(waiting, FilePlace(), {}) is waiting
-
-
-def test_a_turn_that_is_filed_while_a_question_is_answered_is_found(memory):
-    memory.executor.attended = True
-    memory.call("observe", {"turns": [{"session": "s", "id": "1", "text": "A heron."}]})
-    [filed] = memory.index.waiting()
-    unit, place = memory.index.placed([filed.key])[filed.key]
-    memory.queue.hurry()
-    memory.pipeline.due(memory.clock())
-    assert not memory.index.waiting()
-    assert memory.index.current(unit, place, {}) == unit
-
-
-# row: X18
-def test_a_waiting_turn_is_found_while_and_after_the_snapshot_is_written(memory):
-    """The snapshot leaves it out; the running index does not."""
-    memory.executor.attended = True
-    memory.call(
-        "observe",
-        {"turns": [{"id": "1", "session": "s", "text": "The lighthouse is violet."}]},
-    )
-    memory.save()
-    assert memory.call("recall", {"query": "violet lighthouse"})["hits"]
 
 
 @pytest.mark.parametrize("seen", [False, True])

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import pytest
 
-from engram.config import ModelSettings
 from engram.errors import (
     BadRequestError,
     BusyError,
@@ -152,39 +151,6 @@ def test_sessions_of_two_personas_are_two_files(waiting):
     assert not waiting.call("recall", {"query": "tide"})["hits"]
 
 
-# row: X1
-def test_a_session_file_is_continued_after_so_many_turns(opened, settings):
-    """500 by default; the rest goes on in a file of its own."""
-    policy = replace(
-        settings.policy, buffer=replace(settings.policy.buffer, session_turns=12)
-    )
-    memory = held_back(opened(policy=policy))
-    answer = observe(memory, *(turn(n, f"Wave number {n}.") for n in range(30)))
-    stems = [key.partition("#")[0] for key in answer["keys"]]
-    assert [stems.count(stem) for stem in dict.fromkeys(stems)] == [12, 12, 6]
-    assert settings.policy.buffer.session_turns == 500
-
-
-# row: X20
-def test_a_turn_after_a_restart_does_not_take_the_place_of_one_that_waits(
-    waiting, opened
-):
-    """What only the journal holds has its block already."""
-    first = observe(waiting, turn(1), turn(2, "The tide is low."))
-    later = held_back(opened())
-    second = observe(
-        later,
-        turn(3, "The tide turns."),
-        {"text": "Other.", "session": "Coffee: plans", "id": "x"},
-    )
-    assert len({*first["keys"], *second["keys"]}) == 4
-    assert second["keys"][0] == f"{first['keys'][0].partition('#')[0]}#^t3"
-    later.queue.hurry()
-    work(later)
-    text = "".join(path.read_text() for path in sessions(later))
-    assert all(words in text for words in ("is high", "is low", "turns", "Other."))
-
-
 # row: X20
 def test_a_turn_behind_a_filed_and_a_waiting_one_comes_last(waiting, opened):
     """The file holds the first, the journal the second."""
@@ -228,65 +194,6 @@ def test_taking_up_after_a_restart_counts_as_a_try(waiting, opened):
         assert batch.attempts == tries
 
 
-def test_flush_of_one_conversation_leaves_the_others(waiting):
-    """Nobody else's turns are hurried."""
-    observe(waiting, turn(1), turn(2, session="other"))
-    wanted = waiting.queue.hurry("other")
-    (batch,) = waiting.pipeline.due(waiting.clock())
-    assert (batch.turns[0].session, len(wanted), batch.why) == ("other", 1, "asked for")
-    assert not waiting.queue.wait(wanted, 0.01)
-    waiting.pipeline.file(batch, waiting.pipeline.distil(batch))
-    assert waiting.queue.wait(wanted, 0.01)
-
-
-# row: C2
-@pytest.mark.parametrize(
-    ("model", "cut"), [(None, [100, 25]), (ModelSettings("x"), [20] * 6 + [5])]
-)
-def test_a_long_backlog_is_cut_into_batches(opened, model, cut):
-    """Twenty turns for a model's prompt, a hundred for the rules, in the order they
-    were said.
-    """
-    waiting = held_back(opened(model=model))
-    observe(waiting, *(turn(n, f"Wave {n}.") for n in range(125)))
-    batches = waiting.pipeline.due(waiting.clock())
-    assert [len(batch.turns) for batch in batches] == cut
-    assert [said.id for batch in batches for said in batch.turns] == [
-        f"m{n}" for n in range(125)
-    ]
-
-
-# row: C1
-def test_what_an_assistant_says_of_itself_is_no_reason_to_hurry(waiting):
-    """Only the user's words are scanned."""
-    observe(waiting, turn(1, "I always prefer metric units.", role="assistant"))
-    assert waiting.pipeline.due(waiting.clock()) == []
-
-
-ODD = (
-    "two  blanks", " ends with a blank ", "a\r\nb\rc", "tab\there", "nul\0here", "\ud800 alone", "> quoted\n> twice",
-    "^t7", "%% comment %%", "~~~\ncode\n~~~", "line\n\n\nline\n", "\u2028 separator", "ﬁne", "é", "<b>bold</b>",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("text", ODD)
-def test_a_turn_sent_again_after_it_was_filed_is_the_same_turn(memory, text):
-    """Whatever its text holds: what is read back equals what came in."""
-    observe(memory, turn(1, text))
-    answer = observe(memory, turn(1, text))
-    assert (answer["stored"], answer["duplicates"]) == (0, 1)
-
-
-@pytest.mark.parametrize(
-    "name", ["a  b", " a ", "a\nb", "%%", "x|chat", "[[a]]", "#^t1", "ä/ö", "a" * 500]
-)
-def test_an_id_and_a_session_come_back_as_they_were(memory, name):
-    """Ids of other programs are of any form."""
-    one = turn(1) | {"id": name, "session": name, "speaker": name}
-    observe(memory, one)
-    assert observe(memory, one)["duplicates"] == 1
-
-
 @pytest.mark.parametrize(
     "moment", ["2026-11-20T21:14:05", "2026-11-20T20:14:05Z", 1795205645, 1795205645.9]
 )
@@ -307,25 +214,6 @@ def test_a_turn_that_is_too_long_is_refused(settings, clock):
             settings,
             "fresh",
         )
-
-
-# row: X24
-def test_a_session_file_is_continued_after_so_many_bytes(opened, settings):
-    """Well below the largest note that is read; what stands in the file counts after a
-    restart too.
-    """
-    policy = replace(
-        settings.policy, buffer=replace(settings.policy.buffer, session_bytes=4096)
-    )
-    memory = held_back(opened(policy=policy))
-    long = "wave " * 300
-    first = observe(memory, *(turn(n, long) for n in range(4)))["keys"]
-    work(memory)
-    (last,) = observe(held_back(opened(policy=policy)), turn(9, "wave " * 500))["keys"]
-    assert [
-        len({key.partition("#")[0] for key in keys}) for keys in (first, (*first, last))
-    ] == [2, 3]
-    assert settings.policy.buffer.session_bytes * 3 < settings.policy.files.note_bytes
 
 
 @pytest.mark.parametrize(
@@ -381,36 +269,6 @@ def parked(memory, *turns):
     memory.queue.hurry()
     for batch in memory.pipeline.due(memory.clock()):
         memory.pipeline.file(batch, ModelError("the model is away"))
-
-
-@pytest.mark.parametrize("again", [False, True])
-# row: X8
-def test_words_taken_out_of_the_session_file_do_not_return_with_a_retry(
-    waiting, opened, clock, again
-):
-    """Not into the file, not as a fact, not into an answer; the rest of the batch is
-    distilled.
-    """
-    parked(waiting, turn(1, "My brother is called Max."), turn(2, "My name is Mira."))
-    (session,) = sessions(waiting)
-    text = session.read_text()
-    session.write_text(
-        text[: text.index("> [!user]")] + text[text.rindex("> [!user]") :]
-    )
-    waiting.files.rescan(None)
-    waiting = held_back(opened()) if again else waiting
-    assert all(
-        "Max" not in hit["text"]
-        for hit in waiting.call("recall", {"query": "Max brother"})["hits"]
-    )
-    clock.advance(days=1)
-    work(waiting)
-    assert "Max" not in session.read_text()
-    facts = waiting.call("recall", {"query": "Mira Max brother", "kinds": ["fact"]})[
-        "hits"
-    ]
-    assert [fact["quote"] for fact in facts] == ["My name is Mira."]
-    assert not any(waiting.queue.counts().values())
 
 
 # row: X8

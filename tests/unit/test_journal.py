@@ -6,7 +6,7 @@ import errno
 import os
 import threading
 import time
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -75,36 +75,6 @@ def disk(monkeypatch):
     faulty = Faulty()
     monkeypatch.setattr(syscalls, "SYS", faulty)
     return faulty
-
-
-@given(
-    text=st.text(),
-    speaker=st.text(),
-    persona=st.none() | st.text(),
-    marks=st.tuples(st.booleans(), st.booleans()),
-    at=st.datetimes(
-        timezones=st.sampled_from([UTC, timezone(timedelta(hours=-9, minutes=-30))])
-    ),
-)
-@examples(60)
-def test_any_turn_comes_back_as_it_was(
-    tmp_path_factory, text, speaker, persona, marks, at
-):
-    """Any script, line ends, control characters and lone surrogates."""
-    folder = tmp_path_factory.mktemp("journal")
-    said = FiledTurn(
-        Turn(
-            "1", "talk", "tool", text + "\udc80", at, speaker, persona, "import", *marks
-        ),
-        "note",
-        "t1",
-    )
-    journal = Journal(folder, JournalPolicy())
-    journal.replay()
-    journal.append([said])
-    journal.close()
-    queue = Journal(folder, JournalPolicy()).replay()
-    assert ([filed for _, filed in queue.turns], queue.problems) == ([said], ())
 
 
 def test_parked_batches_and_dead_letters_are_kept(opened):
@@ -232,19 +202,6 @@ def test_a_failed_sync_acknowledges_nothing_and_the_next_try_has_a_new_segment(
     journal.append([turn(2)])
     assert (journal.degraded, len(segments(tmp_path))) == ("", 3)
     assert [filed for _, filed in opened()[1].turns] == [turn(1), turn(2)]
-
-
-def test_a_failed_checkpoint_leaves_the_turns(opened, disk):
-    """What could not be settled is still held."""
-    journal, _ = opened()
-    seqs = journal.append([turn(1)])
-    disk.broken = True
-    with pytest.raises(StorageError):
-        journal.settle(seqs)
-    assert len(journal.unfiled().turns) == 1
-    disk.broken = False
-    journal.settle(seqs)
-    assert opened()[1].turns == ()
 
 
 # row: X20

@@ -111,18 +111,6 @@ def test_what_is_shown_of_names_and_turns_is_bounded(clock):
 
 
 # row: A7
-# row: A9
-def test_the_home_is_shown_for_a_move_that_shares_no_word_with_it(talking, running):
-    """So are the cat and names; another person's home and old news are not first."""
-    memory = talking()
-    tell(memory, LEIPZIG, "Mia has a red bicycle.", "The assistant likes chess.")
-    said(memory, running, MOVED)
-    (body,) = running.asked
-    assert LEIPZIG in numbers(body)
-    assert "The assistant likes chess." not in numbers(body)
-
-
-# row: A7
 @pytest.mark.parametrize(
     ("known", "words"),
     [
@@ -178,17 +166,6 @@ def test_a_booking_the_promises_and_the_health_are_shown_among_many(talking, run
     assert sum(map(len, shown)) < POLICY.known
 
 
-# row: E14
-def test_what_is_private_to_another_persona_is_not_shown(talking, running):
-    """Nor what is over."""
-    memory = talking()
-    tell(memory, "Jonas lives in Rome.", persona="coach", private=True)
-    memory.call("forget", {"id": tell(memory, "Jonas lives in Bern.").created[0]})
-    tell(memory, LEIPZIG)
-    said(memory, running, MOVED, persona="other")
-    assert set(numbers(running.asked[0])) == {LEIPZIG}
-
-
 # row: A9
 def test_earlier_turns_are_shown_and_not_extracted_again(talking, running):
     """The turns of the same conversation, the last ones, as data."""
@@ -204,16 +181,6 @@ def test_earlier_turns_are_shown_and_not_extracted_again(talking, running):
     before, _, conversation = asked.partition("\nThe conversation, between")
     assert "called Bruno" in before
     assert "called Bruno" not in conversation
-
-
-# row: A9
-def test_a_turn_before_the_batch_says_whom_a_pronoun_means(talking, running):
-    """The dog of the turn before is shown for "he died"."""
-    memory = talking()
-    bruno = "Jonas has an old dog called Bruno."
-    tell(memory, bruno, turn="Bruno slept all day again, the old boy.", session="s")
-    said(memory, running, "He died last night, we are all very sad.", session="s")
-    assert bruno in numbers(running.asked[0])
 
 
 # row: A9
@@ -286,23 +253,6 @@ def test_a_fact_ends_without_a_new_one(talking, running):
     assert row["turn"]
     memory.call("update", {"id": old, "status": "active"})
     assert texts(memory) == [OSKAR]
-
-
-# row: X23
-@pytest.mark.parametrize("way", ["replaces", "ended"])
-def test_of_a_pinned_note_the_user_is_asked(talking, running, way):
-    """Once; a tick ends it."""
-    memory = talking()
-    (old,) = tell(memory, LEIPZIG).created
-    memory.call("update", {"id": old, "pinned": True})
-    facts = [(HAMBURG, {"replaces": [LEIPZIG]}, {})] if way == "replaces" else []
-    ended = [] if facts else [(LEIPZIG, "We got the keys early and moved")]
-    said(memory, running, MOVED, *facts, ended=ended)
-    assert LEIPZIG in texts(memory)
-    (case,) = cases(memory)
-    case.write_text(case.read_text().replace("[ ] The newer", "[x] The newer"))
-    memory.files.rescan(None)
-    assert texts(memory, "superseded") == [LEIPZIG]
 
 
 # row: X27

@@ -148,27 +148,6 @@ def test_a_late_change_of_a_note_overwrites_no_newer_one(daemons, network):
 
 
 # row: X15
-def test_a_late_new_note_takes_the_place_of_no_other(daemons, network):
-    first = daemons()
-    network.before = "link" if not syscalls._renameat2 else "rename"
-    seconds = []
-
-    def happen():
-        cut_off(first.store)
-        seconds.append(daemons("http://b:1"))
-        seconds[0].call("remember", {"text": TOLD})
-
-    network.event = happen
-    with pytest.raises(EngramError):
-        first.call("remember", {"text": TOLD})
-    with pytest.raises(MisdirectedError):
-        first.call("remember", {"text": "The boat is red."})
-    assert [note.count(TOLD) for note in notes(first).values()] == [1]
-    [hit] = seconds[0].call("recall", {"query": "lighthouse"})["hits"]
-    assert hit["text"] == TOLD
-
-
-# row: X15
 @pytest.mark.parametrize("before", ["sync", "synced"])
 def test_a_turn_is_not_acknowledged_once_another_may_have_the_vault(
     daemons, network, before

@@ -13,22 +13,17 @@ from engram.core.lifecycle import (
     archive_reason,
     demoted_layer,
     departure,
-    hidden_reason,
     hidden_reason_as_of,
     layer_promotion,
-    nudge,
     promoted_layer,
     prune_reason,
-    revival_reason,
     stage,
     tier_move,
     tier_value,
     trash_reason,
-    vector_bits,
 )
 from engram.core.policy import LifecyclePolicy, Policy
 from engram.core.records import STATUSES, Fact, Usage, Vitals
-from engram.maintenance.clock import ClockReading, clock_history
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -49,15 +44,6 @@ OLD = replace(FACT, kind="episode", created=NOW - 90 * DAY - SECOND, importance=
 
 def limits(**numbers):
     return replace(POLICY, lifecycle=LifecyclePolicy(**numbers))
-
-
-# row: B16
-def test_a_pin_goes_before_an_expiry():
-    """Expired is the moment itself; a pinned fact does not expire."""
-    ending = replace(FACT, expires=NOW)
-    assert hidden_reason(ending, NOW - timedelta(seconds=1)) is None
-    assert hidden_reason(ending, NOW) == "expired"
-    assert hidden_reason(replace(ending, pinned=True), NOW) is None
 
 
 # row: X5
@@ -88,107 +74,7 @@ def test_as_of_a_day_counts_what_was_known_and_valid_then(changes, why):
     assert hidden_reason_as_of(replace(FACT, **changes), NOW) == why
 
 
-# row: C23
-def test_archived_facts_are_recalled_on_request_only():
-    """Then they are held to what active ones are held to; the other statuses stay
-    hidden.
-    """
-    away = replace(FACT, status="archived")
-    assert (hidden_reason(away, NOW), hidden_reason(away, NOW, archive=True)) == (
-        "archived",
-        None,
-    )
-    assert hidden_reason(replace(away, expires=NOW), NOW, archive=True) == "expired"
-    assert (
-        hidden_reason(replace(away, valid_until=NOW), NOW, archive=True)
-        == "no longer valid"
-    )
-    assert hidden_reason(replace(FACT, status="pruned"), NOW, archive=True) == "pruned"
-
-
 # -- stage -----------------------------------------------------------------------------
-
-
-# row: B3
-# row: C24
-# row: C27
-@pytest.mark.parametrize(
-    ("changes", "usage", "vitals", "expected"),
-    [
-        ({}, {}, {}, ("candidate", "new")),
-        (
-            {"status": "archived", "end_reason": "expired"},
-            {},
-            {},
-            ("archived", "expired"),
-        ),
-        ({"status": "archived", "pinned": True}, {}, {}, ("archived", "archived")),
-        (
-            {"status": "superseded", "end_reason": "newer"},
-            {"access": 50},
-            {},
-            ("", "newer"),
-        ),
-        ({"verification": "disputed"}, {"access": 50}, {}, ("stale", "disputed")),
-        ({}, {"access": 50}, {"decay": 0.65}, ("stale", "decay 0.65 or more")),
-        ({}, {}, {"decay": 0.6499}, ("candidate", "new")),
-        ({}, {}, {"confidence": 0.0999}, ("stale", "confidence below 0.1")),
-        ({}, {}, {"confidence": 0.10}, ("candidate", "new")),
-        (
-            {"pinned": True, "verification": "disputed"},
-            {},
-            {"decay": 1, "confidence": 0},
-            ("candidate", "new"),
-        ),
-        ({}, {"access": 10}, {}, ("core", "recalled 10 times")),
-        ({}, {"access": 9}, {}, ("active", "recalled 9 times")),
-        (
-            {"verification": "user_confirmed"},
-            {"access": 1},
-            {},
-            ("active", "recalled once"),
-        ),
-        (
-            {"verification": "user_confirmed"},
-            {},
-            {"heat": 0.55},
-            ("active", "heat 0.55 or more, user_confirmed"),
-        ),
-        (
-            {"verification": "system_inferred"},
-            {},
-            {"heat": 0.9},
-            ("active", "heat 0.55 or more, system_inferred"),
-        ),
-        (
-            {"verification": "unverified"},
-            {},
-            {"heat": 0.55},
-            ("validated", "heat 0.55 or more"),
-        ),
-        (
-            {"verification": "user_confirmed"},
-            {},
-            {"heat": 0.5499},
-            ("validated", "confirmed by the user"),
-        ),
-        ({}, {"confirmations": 1}, {}, ("validated", "said 2 times")),
-        (
-            {"verification": "system_inferred"},
-            {},
-            {"heat": 0.5499},
-            ("candidate", "new"),
-        ),
-    ],
-)
-def test_the_first_stage_that_fits_is_the_stage(changes, usage, vitals, expected):
-    """From archived over stale, core, active and validated to candidate."""
-    assert (
-        stage(
-            replace(FACT, **changes), Usage(**usage), replace(FRESH, **vitals), POLICY
-        )
-        == expected
-    )
 
 
 # row: X27
@@ -203,28 +89,6 @@ def test_what_is_barred_from_core_stays_active_and_says_why():
         "active",
         "recalled 9 times",
     )
-
-
-# row: C28
-@pytest.mark.parametrize(
-    ("name", "points"),
-    [
-        ("candidate", -0.01),
-        ("validated", 0.03),
-        ("active", 0.05),
-        ("core", 0.08),
-        ("stale", -0.06),
-        ("archived", -0.08),
-        ("", 0.0),
-        ("somebody's own word", 0.0),
-    ],
-)
-def test_trust_moves_the_score_a_little_and_a_dispute_more(name, points):
-    """What is neither active nor archived has no stage and is not moved; a dispute
-    comes on top.
-    """
-    assert nudge(name, "", POLICY) == points
-    assert nudge(name, "disputed", POLICY) == pytest.approx(points - 0.12)
 
 
 # -- what becomes of it ----------------------------------------------------------------
@@ -371,33 +235,6 @@ def test_a_resolved_commitment_goes_to_the_trash_ninety_days_after_it_was_settle
     assert trash_reason(replace(promise, **changes), Usage(**usage), NOW, POLICY) == why
 
 
-# row: C17
-@pytest.mark.parametrize(
-    ("changes", "usage", "why"),
-    [
-        ({}, {}, "a speculation, unconfirmed for 30 days"),
-        ({"category": "preference"}, {}, None),
-        ({"text": "Anna is allergic to nuts."}, {}, None),
-        ({"confidence": 0.40}, {}, None),
-        ({}, {"confirmations": 1}, None),
-        ({"verification": "user_confirmed"}, {}, None),
-        ({"expires": None}, {}, None),
-        ({"expires": NOW + SECOND}, {}, None),
-        ({"created": NOW - 29 * DAY}, {}, None),
-        ({"pinned": True}, {}, None),
-        ({"status": "review"}, {}, None),
-    ],
-)
-def test_a_speculation_that_nobody_confirmed_goes_to_the_trash_after_thirty_days(
-    changes, usage, why
-):
-    """Said again, confirmed, or freed of its expiry it stays."""
-    guess = replace(
-        FACT, kind="episode", confidence=0.39, created=NOW - 30 * DAY, expires=NOW
-    )
-    assert trash_reason(replace(guess, **changes), Usage(**usage), NOW, POLICY) == why
-
-
 # row: A24
 # row: C17
 # row: C18
@@ -447,32 +284,6 @@ def test_nothing_happens_by_itself_to_what_is_not_active(status):
             is layer_promotion(one, Usage(access=9), NOW, POLICY)
             is None
         )
-
-
-# row: B3
-@pytest.mark.parametrize(
-    ("changes", "usage", "vitals", "why"),
-    [
-        ({}, {}, {}, "recalled again"),
-        ({"status": "pruned"}, {}, {}, None),
-        ({"end_reason": ""}, {}, {}, None),
-        ({"superseded_by": ("G",)}, {}, {}, None),
-        ({}, {"last_access": None}, {}, None),
-        ({"expires": NOW}, {}, {}, None),
-        ({"expires": NOW, "pinned": True}, {}, {}, "recalled again"),
-        ({"valid_until": NOW}, {}, {}, None),
-        ({}, {}, {"salience": 0.0099}, None),
-        ({}, {}, {"confidence": 0.0499}, "recalled again"),
-    ],
-)
-def test_a_recall_brings_back_what_was_put_away(changes, usage, vitals, why):
-    """Not by a person, not into another memory, not past its end, and not if it had to
-    go again at once.
-    """
-    fact = replace(OLD, status="archived", end_reason="old, unimportant, unused, faded")
-    usage = Usage(**{"access": 1, "last_access": NOW, "salience": 0.07} | usage)
-    vitals = replace(FRESH, **{"salience": 0.07} | vitals)
-    assert revival_reason(replace(fact, **changes), usage, vitals, NOW, POLICY) == why
 
 
 # -- layers and tiers ------------------------------------------------------------------
@@ -605,74 +416,3 @@ def test_a_tier_changes_only_beyond_the_far_limit(tier, worth, changes, expected
     """Between the two limits a memory stays where it is, so it does not go to and fro."""
     fact = replace(FACT, **{"created": NOW - 14 * DAY} | changes)
     assert tier_move(fact, UNUSED, tier, (worth,) * 5, NOW, POLICY) == expected
-
-
-# row: D12
-@pytest.mark.parametrize(
-    ("retention", "bits"),
-    [
-        (1.0, 32),
-        (0.81, 32),
-        (0.8, 8),
-        (0.51, 8),
-        (0.5, 4),
-        (0.21, 4),
-        (0.2, 2),
-        (0.05, 2),
-        (0.0, 2),
-    ],
-)
-def test_what_is_retained_less_is_kept_in_fewer_bits(retention, bits):
-    """A limit belongs to what lies below it, and nothing fades out of the store."""
-    assert vector_bits(retention, "hot", POLICY) == bits
-
-
-# row: C29
-@pytest.mark.parametrize(
-    ("retention", "bits"), [(1.0, 8), (0.81, 8), (0.5, 4), (0.0, 2)]
-)
-def test_what_is_cold_has_no_whole_vector(retention, bits):
-    """However much of it is retained; what it has less by retention it has less by that
-    alone.
-    """
-    assert vector_bits(retention, "cold", POLICY) == bits
-
-
-# -- time ------------------------------------------------------------------------------
-
-
-def readings(*pairs):
-    """Readings of (minutes on the wall, minutes of the steady clock)."""
-    return [
-        ClockReading(NOW + timedelta(minutes=wall), steady * 60.0)
-        for wall, steady in pairs
-    ]
-
-
-@pytest.mark.parametrize(
-    ("looks", "why"),
-    [
-        ([], None),
-        ([(0, 0)], None),
-        ([(0, 0), (60, 0)], None),
-        ([(0, 0), (61, 0)], "the clock jumped by +1.0 hours"),
-        ([(0, 0), (-180, 0)], "the clock jumped by -3.0 hours"),
-        ([(0, 0), (1440, 1440)], None),
-        ([(0, 0), (40, 1), (80, 2)], "the clock jumped by +1.3 hours"),
-        ([(0, 0), (40, 1), (80, 1)], "the clock jumped by +1.3 hours"),
-        ([(0, 0), (120, 1), (129, 10)], "the clock jumped by +2.0 hours"),
-        ([(0, 0), (120, 1), (130, 11)], None),
-        ([(0, 0), (120, 1), (5, 6), (9, 10)], "the clock jumped by -2.0 hours"),
-        ([(0, 900), (30, 1)], None),
-        ([(0, 900), (600, 1)], "the clock jumped by +10.0 hours"),
-        ([(0, 900), (600, 1), (610, 11)], None),
-        ([(0, 800), (600, 900), (602, 1), (605, 4)], "the clock jumped by +8.3 hours"),
-        ([(0, 800), (600, 900), (602, 1), (612, 11)], None),
-    ],
-)
-def test_a_clock_that_jumped_is_not_believed_until_it_kept_step(looks, why):
-    """More than an hour against the steady clock, at once or by degrees; then ten
-    minutes without.
-    """
-    history = clock_history(readings(*looks), POLICY)
-    assert (history and history.doubt(POLICY)) == why

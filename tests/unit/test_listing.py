@@ -83,14 +83,6 @@ def test_private_memories_are_for_their_persona_and_the_owner(vault):
 
 
 @pytest.mark.parametrize(
-    "params", [{"status": "gone"}, {"since": "someday"}, {"limit": 0}]
-)
-def test_what_cannot_be_read_is_refused(vault, params):
-    with pytest.raises(BadRequestError):
-        vault.call("list", params)
-
-
-@pytest.mark.parametrize(
     ("since", "until", "listed"),
     [
         ("yesterday", None, ["now", "yesterday"]),

@@ -14,7 +14,7 @@ import pytest
 from engram.errors import LockedError, NotFoundError
 from engram.memory import VaultMemory
 from engram.serve import socket_client
-from engram.vault import location, syscalls
+from engram.vault import syscalls
 from tests.fakes.machine import ID, Machine
 
 
@@ -30,37 +30,6 @@ def told(vault):
 def stones(vault):
     path = vault / "state/tombstones.jsonl"
     return path.read_text() if path.exists() else ""
-
-
-def test_an_acknowledged_turn_is_filed_in_its_own_vault_and_never_in_the_copy(machine):
-    machine.tell()
-    copy = machine.copy()
-    assert machine.waiting(copy) == 0
-    machine.do("flush", copy)
-    assert "barn" not in told(copy)
-    assert machine.waiting() == 1
-    machine.do("flush")
-    assert "barn" in told(machine.vault)
-
-
-def test_forgetting_in_the_copy_leaves_the_original_as_it_is(machine):
-    known = machine.do("remember", text="Anna prefers oat milk.")
-    copy = machine.copy()
-    machine.do("forget", copy, id=known["id"], reason=None)
-    assert machine.do("show", id=known["id"])["memory"]["status"] == "active"
-    assert machine.do("show", copy, id=known["id"])["memory"]["status"] == "forgotten"
-    assert stones(machine.vault) == ""
-
-
-def test_a_backup_gets_no_tombstones_for_what_was_told_after_it_was_made(machine):
-    machine.do("remember", text="Anna prefers oat milk.")
-    backup = machine.copy("backup")
-    machine.do("remember", text="Ben plays the violin.")
-    memory = machine.open(backup)
-    memory.files.rescan_settled(None)
-    memory.close()
-    assert stones(backup) == ""
-    assert machine.do("stats", backup)["facts"] == 1
 
 
 def test_a_copy_is_named_and_the_original_is_not(machine):
@@ -191,13 +160,6 @@ def test_a_copy_never_opened_that_is_put_in_the_originals_place_takes_the_turns_
     assert machine.do("status", machine.root / "old")["place"].startswith(
         "this folder is a copy of"
     )
-
-
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"\xff", b'{"path": 1}'])
-def test_a_damaged_record_loses_nothing(machine, damage):
-    machine.tell()
-    (machine.settings().state / location.RECORD).write_bytes(damage)
-    assert machine.waiting() == 1
 
 
 def test_two_copies_that_take_a_free_state_at_once_do_not_share_it(machine):

@@ -5,7 +5,6 @@ people.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -19,7 +18,6 @@ from engram.maintenance.passes import lifecycle
 from engram.maintenance.schedule import (
     PASSES,
     Schedule,
-    due,
 )
 from engram.vault import facts, syscalls
 from engram.vault.edges import EdgeRow
@@ -44,46 +42,6 @@ def deeds(report):
 
 
 # -- a run -----------------------------------------------------------------------------
-
-
-# row: C18
-# row: X6
-def test_a_night_puts_away_what_has_faded_and_says_why(keeping):
-    """In the note, in the report, in the action log and in the list of runs; recall
-    finds the others first.
-    """
-    old, new = (
-        keeping.fact("Anna saw a red car.", days=100, **FADING),
-        keeping.fact("Anna bought a piano."),
-    )
-    report = keeping.run()
-    assert ("archive", old) in deeds(report)
-    assert (
-        keeping.seen(old).path
-        == "archive/2026-11-20/" + keeping.seen(old).path.rpartition("/")[2]
-    )
-    assert keeping.seen(old).status == "archived"
-    assert keeping.seen(old).end_reason == "a moment, old, unimportant, unused, faded"
-    row = next(
-        row
-        for row in rows(keeping)
-        if row["memory"] == old and row["action"] == "archive"
-    )
-    assert (row["run"], row["reason"], row["by"]) == (
-        report.run,
-        "a moment, old, unimportant, unused, faded",
-        "engram",
-    )
-    (run,) = rows(keeping, "runs")
-    assert (run["id"], run["cadence"], run["counts"]["archive"]) == (
-        report.run,
-        "nightly",
-        1,
-    )
-    hits = keeping.memory.call("recall", {"query": "Anna", "kinds": ["fact"], "k": 1})[
-        "hits"
-    ]
-    assert [hit["key"] for hit in hits] == [new]
 
 
 def test_one_pass_that_fails_stops_no_other(keeping, monkeypatch):
@@ -249,17 +207,6 @@ def test_one_note_too_large_to_be_kept_holds_up_no_other(opened, settings):
     assert keeping.seen(large).status == "active"
 
 
-# row: A19
-def test_a_run_writes_down_first_what_was_seen_of_use(keeping):
-    name = keeping.fact("Anna plays the violin.")
-    keeping.used(name)
-    log = keeping.root / keeping.usage_tracker.usage_log.path
-    keeping.run(dry_run=True)
-    assert name not in log.read_text()
-    keeping.run()
-    assert name in log.read_text()
-
-
 # row: C34
 def test_what_ties_are_worth_is_written_down_once_a_week(keeping):
     edges, now = keeping.order.edges, keeping.clock()
@@ -304,52 +251,6 @@ def test_what_a_person_edited_or_confirmed_is_theirs(keeping, how):
 
 
 # row: X23
-# row: B16
-def test_what_a_person_asks_for_by_a_date_is_done(keeping):
-    """Their own key says when it ends."""
-    name = keeping.fact("Anna stays in Porto.", days=3)
-    path = keeping.root / keeping.seen(name).path
-    path.write_text(
-        path.read_text().replace(
-            "status: active", "status: active\nexpires: 2026-11-19"
-        )
-    )
-    keeping.memory.files.rescan(None)
-    keeping.run()
-    assert (keeping.seen(name).status, keeping.seen(name).end_reason) == (
-        "archived",
-        "expired",
-    )
-
-
-# row: X23
-def test_what_engram_wrote_a_moment_ago_is_not_put_off(opened, settings, clock):
-    """Nor after a restart, as one command comes after the other; a person's save is."""
-    policy = replace(
-        settings.policy, files=replace(settings.policy.files, quiet_seconds=60)
-    )
-    clock.now = datetime.now(UTC)
-    settings.cache.mkdir(parents=True)
-    # what is damaged there is made anew
-    (settings.cache / "own-writes.json").write_text("[1]")
-    memory = opened(policy=policy)
-    path = memory.call(
-        "remember", {"text": "Anna saw a red car.", "expires": "2020-01-01"}
-    )["path"]
-    for _ in range(2):
-        planned = memory.call("consolidate", {"dry_run": True})
-        assert (
-            planned["deferred"],
-            path in [deed["path"] for deed in planned["actions"]],
-        ) == ({}, True)
-        memory = opened(policy=policy)
-    os.utime(settings.vault / path, (clock().timestamp() - 1,) * 2)
-    assert memory.call("consolidate", {"dry_run": True})["deferred"] == {
-        path: "it was edited just now"
-    }
-
-
-# row: X23
 def test_a_note_that_changed_unseen_is_put_off(keeping):
     name = keeping.fact("Anna saw a red car.", days=100, **FADING)
     path = keeping.root / keeping.seen(name).path
@@ -357,35 +258,6 @@ def test_a_note_that_changed_unseen_is_put_off(keeping):
     report = keeping.run()
     assert list(report.deferred.values()) == ["it changed since it was last read"]
     assert path.read_text().endswith("And a blue one.\n")
-
-
-def test_a_note_without_front_matter_is_never_written(keeping):
-    """It is a person's memory until they adopt it."""
-    path = keeping.root / "facts" / "2025-01-01" / "mine.md"
-    path.parent.mkdir(parents=True)
-    path.write_text("Anna plays the violin.\n")
-    keeping.memory.files.rescan(None)
-    (fact,) = keeping.memory.index.catalog.facts()
-    keeping.used(fact.id, access=3)
-    report = keeping.run()
-    assert path.read_text() == "Anna plays the violin.\n"
-    assert (
-        report.deferred,
-        [one for one in report.actions if one.memory == fact.id],
-    ) == (
-        {},
-        [],
-    )
-
-
-def test_a_frozen_vault_is_left_alone_and_says_why(keeping):
-    """Many notes gone at once, or a clock that jumped."""
-    keeping.fact("Anna saw a red car.", days=100, **FADING)
-    keeping.frozen = "the clock jumped by +2.0 hours"
-    before = keeping.everything()
-    report = keeping.run()
-    assert (report.frozen, report.actions) == ("the clock jumped by +2.0 hours", ())
-    assert keeping.everything() == before
 
 
 # -- what was cut short ----------------------------------------------------------------
@@ -508,69 +380,6 @@ def at(text):
     return datetime.fromisoformat(text).replace(tzinfo=BERLIN).astimezone(UTC)
 
 
-# row: D9
-@pytest.mark.parametrize(
-    ("last", "now", "is_due"),
-    [
-        ("2026-11-20T03:00", "2026-11-21T02:59", False),
-        ("2026-11-20T03:00", "2026-11-21T03:00", True),
-        ("2026-11-20T03:00", "2026-11-24T22:00", True),
-        ("2026-11-20T22:00", "2026-11-21T02:00", False),
-        ("2026-03-28T03:00", "2026-03-29T01:59", False),
-        ("2026-03-28T03:00", "2026-03-29T03:00", True),
-        ("2026-03-29T03:00", "2026-03-29T12:00", False),
-        ("2026-10-24T03:00", "2026-10-25T03:00", True),
-        ("2026-10-25T03:00", "2026-10-25T12:00", False),
-        ("2027-01-01T03:00", "2026-11-21T12:00", True),
-    ],
-)
-def test_a_night_is_due_once_after_three_local_time(last, now, is_due):
-    """Also where the clocks change, after a sleep of days, and where the last run was
-    dated by a wrong clock.
-    """
-    assert bool(due(at(last), at(now), "nightly", BERLIN, 0, POLICY)) is is_due
-
-
-# row: C34
-@pytest.mark.parametrize(
-    ("last", "now", "is_due"),
-    [
-        ("2026-11-15T02:00", "2026-11-22T01:59", False),
-        ("2026-11-15T02:00", "2026-11-22T02:00", True),
-        ("2026-03-22T02:00", "2026-03-29T01:59", False),
-        ("2026-03-22T02:00", "2026-03-29T03:00", True),
-        ("2026-03-29T03:00", "2026-03-29T04:00", False),
-    ],
-)
-def test_a_week_is_due_on_sunday_at_two(last, now, is_due):
-    """On the Sunday in spring that has no such hour, when it is over."""
-    assert bool(due(at(last), at(now), "weekly", BERLIN, 0, POLICY)) is is_due
-
-
-def test_what_is_due_is_known_after_a_restart(tmp_path):
-    """Nights that were slept through are one run; a file that is damaged costs a run
-    too many, no more.
-    """
-    path, now = tmp_path / "state" / "consolidation.json", at("2026-11-20T12:00")
-    schedule = Schedule(path, BERLIN, POLICY)
-    assert [cadence for cadence, _ in schedule.due(now)] == ["nightly", "weekly"]
-    for cadence in ("nightly", "weekly"):
-        schedule.record_run(cadence, now)
-    again = Schedule(path, BERLIN, POLICY)
-    assert again.due(now) == []
-    assert again.next(now) == at("2026-11-21T03:00")
-    assert [cadence for cadence, _ in again.due(now + timedelta(days=20))] == [
-        "nightly",
-        "weekly",
-    ]
-    for damage in ("{", '{"last": {"nightly": "2026-01-01"}, "events": {}}', "[]"):
-        path.write_text(damage)
-        assert [cadence for cadence, _ in Schedule(path, BERLIN, POLICY).due(now)] == [
-            "nightly",
-            "weekly",
-        ]
-
-
 # row: X24
 def test_questions_wait_for_others_of_their_task_two_weeks_at_most(tmp_path):
     """Also over a restart; with a clock that was wrong they wait for nothing."""
@@ -589,23 +398,3 @@ def test_questions_wait_for_others_of_their_task_two_weeks_at_most(tmp_path):
     assert ready(again, 14, describe=2) == {"describe"}
     assert ready(again, 15, describe=2) == set()
     assert ready(again, -1, describe=2) == {"describe"}
-
-
-def test_a_run_after_a_turn_reads_as_much_in_a_larger_vault(keeping, clock):
-    """Its conversation, which is over, and promises; not the other memories."""
-
-    def read_after_a_turn(name):
-        turn = {"session": name, "text": f"My {name} is called Bella."}
-        keeping.memory.call("observe", {"turns": [turn]})
-        keeping.memory.call("flush", {})
-        clock.advance(minutes=31)
-        maintenance = keeping.memory.maintenance_loop.maintenance
-        view = maintenance.snapshot.view(clock(), "talk")
-        (report,) = keeping.memory.maintenance_loop.tend()
-        assert report.name == "talk"
-        return len(view.memories)
-
-    keeping.memory.maintenance_loop.tend()
-    few = read_after_a_turn("cat")
-    keeping.plant(*(keeping.made(f"Boat {n} is in dock {n}.") for n in range(300)))
-    assert read_after_a_turn("horse") == few == 1

@@ -26,7 +26,6 @@ from engram.memory import VaultMemory
 from engram.operations.table import OPERATIONS
 from engram.serve import output
 from engram.vault import syscalls
-from tests.fakes.openai_server import FakeServer
 
 
 def turn(number, text, **more):
@@ -323,20 +322,6 @@ def test_words_that_were_said_before_a_person_edited_the_statement_are_marked(me
     assert marked() == (True, True)
 
 
-def test_a_persons_edit_is_kept_when_the_note_is_pinned(memory):
-    """The patch is made on the person's version."""
-    kept = memory.call("remember", {"text": "Anna drinks oat milk."})
-    note = memory.settings.vault / kept["path"]
-    note.write_text(
-        note.read_text().replace("---\nAnna", "mood: fine # mine\n---\nOur Anna")
-    )
-    memory.call("update", {"id": kept["id"], "pinned": True})
-    text = note.read_text()
-    assert "mood: fine # mine" in text
-    assert "Our Anna" in text
-    assert "pinned: true" in text
-
-
 # row: X8
 def test_a_note_that_a_person_deletes_is_a_tombstone(memory, clock):
     """After a second look the statement is not learned again from others; the user may
@@ -429,26 +414,6 @@ def test_a_person_who_edits_the_session_file_is_not_interrupted(
     work(memory)
     assert "My own words." in session.read_text()
     assert "really Mira" in session.read_text()
-
-
-# row: C3
-# row: X17
-def test_a_model_extracts_and_an_ungrounded_fact_goes_to_review(opened, settings):
-    """A quote that no turn holds is no evidence."""
-    from engram.config import ModelSettings
-    from tests.fakes.openai_server import fact
-
-    with FakeServer() as fake:
-        memory = opened(model=ModelSettings("fake", fake.url))
-        said = fact("t1", "adopted the dog Figo", "Mira adopted the dog Figo.")
-        fake.script({"facts": [said, fact("t1", "I am rich", "Mira is rich.")]})
-        observe(
-            memory, turn(1, "Today we finally adopted the dog Figo from the shelter.")
-        )
-    assert [path.name.partition("-")[2][:10] for path in notes(memory)] == [
-        "mira-adopt"
-    ]
-    assert len(notes(memory, "review")) == 1
 
 
 def test_a_refused_filing_does_not_undo_an_answer(memory, monkeypatch, clock):
@@ -661,18 +626,6 @@ def test_what_was_asked_for_and_forgotten_can_be_asked_for_in_the_same_instant(m
     again = memory.call("remember", {"text": "Anna switched to oat milk"})
     assert again["verdict"] == "created"
     assert again["id"] != first["id"]
-
-
-# row: X27
-def test_what_a_tool_remembers_relates_nobody(memory):
-    """Only the user's own words say who is a relative."""
-    memory.call(
-        "remember",
-        {"text": "My son Max is three", "category": "fact"},
-        standing="tool",
-    )
-    edges = memory.settings.vault / "state" / "edges.jsonl"
-    assert not edges.exists() or "relation" not in edges.read_text()
 
 
 # row: X1

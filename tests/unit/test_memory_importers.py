@@ -304,19 +304,6 @@ def test_an_import_twice_changes_no_byte(memory, imported, clock):
     assert {p: p.read_bytes() for p in vault.rglob("*") if p.is_file()} == before
 
 
-def test_an_imported_memory_keeps_its_date_and_has_the_trust_of_an_import(
-    memory, imported
-):
-    imported("mem0.json", MEM0)
-    (row,) = [
-        row for row in memory.call("list", {})["memories"] if "TechCorp" in row["text"]
-    ]
-    assert row["created"].startswith("2025-11-02")
-    assert row["said_by"] == "import"
-    assert row["tags"] == ["professional_details"]
-    assert memory.call("recall", {"query": "where does Dev work"})["hits"]
-
-
 def test_an_instruction_in_an_import_waits_and_what_was_forgotten_stays_away(
     memory, imported
 ):

@@ -55,17 +55,6 @@ def test_a_fact_that_is_moved_to_another_folder_stays_a_fact(opened):
     assert memory.call("doctor", {})["healthy"]
 
 
-def test_a_note_of_a_person_with_a_few_such_keys_is_no_fact(opened):
-    vault = opened().settings.vault
-    (vault / "mine.md").write_text(
-        "---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\nkind: note\ncategory: fact\n---\nI row.\n"
-    )
-    memory = opened()
-    assert memory.call("stats", {})["facts"] == 0
-    (hit,) = memory.call("recall", {"query": "row"})["hits"]
-    assert hit["kind"] == "note"
-
-
 def test_a_note_is_read_again_where_its_keys_make_it_a_fact(memory):
     """As where an editor saves the keys later than the move."""
     made = memory.call("remember", {"text": "Ben rows."})["id"]

@@ -90,19 +90,6 @@ def test_a_neighbourhood_reaches_two_steps_and_keeps_to_its_limit(memory, told):
     assert len(memory.call("neighbours", {"id": "Anna", "limit": 2})["nodes"]) == 2
 
 
-def test_a_list_follows_every_change_of_the_index(memory, settings, told):
-    def listed():
-        return [row["text"] for row in memory.call("list", {})["memories"]]
-
-    assert listed() == ["Ben drinks tea", "Anna drinks oat milk"]
-    memory.call("correct", {"id": told["tea"], "text": "Ben drinks coffee"})
-    assert listed() == ["Ben drinks coffee", "Anna drinks oat milk"]
-    (note,) = (settings.vault / "facts").rglob("*oat-milk*.md")
-    note.unlink()
-    memory.call("reindex", {})
-    assert listed() == ["Ben drinks coffee"]
-
-
 # row: B1
 def test_who_holds_a_place_now_and_who_will_are_told_apart(memory, clock):
     """The boss from December is none yet; then the other one was it."""

@@ -19,7 +19,7 @@ from engram.llm.replies import SentencesReply
 from engram.vault import entities, frontmatter
 from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links
-from tests.fakes.openai_server import garbage, refusal, status
+from tests.fakes.openai_server import garbage, refusal
 from tests.fakes.scribe import material_of, scribe, task_of, together
 
 ANNA = [
@@ -258,35 +258,6 @@ def test_a_description_waits_for_others_unless_a_person_asks(told, fake, clock):
     assert described() == 3
 
 
-# row: B11
-# row: C14
-# row: X22
-def test_an_entity_is_described_from_its_memories_with_their_sources(told, fake):
-    """Between its markers below the title; all else keeps every byte; a second run asks
-    nothing.
-    """
-    path = entity(told, "Anna", more="\nMine: call her on Sundays.\n")
-    plant(told, *ANNA[:3])
-    before, active = told.tree(), told.memory.index.counts()["facts"]
-    tried = consolidate(told, dry_run=True)
-    assert told.tree() == before
-    done = consolidate(told)
-    assert done["counts"] == tried["counts"]
-    held = text(told, path)
-    assert held.startswith(
-        (told.root / path).read_text().partition("# Anna\n")[0]
-        + "# Anna\n\n%% engram:begin description %%\n"
-    )
-    assert "So it is said: Anna is a nurse. [[fact-anna-is-a-nurse-" in held
-    assert held.endswith("![[about.base]]\n\nMine: call her on Sundays.\n")
-    assert told.memory.index.counts()["facts"] == active
-    calls = len(fake.asked)
-    whole(told)
-    assert len(fake.asked) == calls
-    told.memory.call("undo", {"id": done["run"]})
-    assert told.tree() == before
-
-
 # row: B12
 # row: B14
 def test_only_what_changed_and_was_touched_within_a_week_is_described_again(
@@ -310,43 +281,6 @@ def test_only_what_changed_and_was_touched_within_a_week_is_described_again(
     ]
     assert sorted(described[1:]) == ["Anna", "Ben"]
     assert "Anna has a boat." in text(told, "entities/people/Anna.md")
-
-
-# row: B11
-# row: B13
-def test_a_model_is_shown_the_description_so_far_and_the_memories_by_date(
-    told, fake, clock
-):
-    """Without what rests on a memory that is over; nothing is asked twice."""
-    path = entity(told, "Anna")
-    told.plant(
-        told.made("Anna is a nurse.", about=("Anna",), kind="note", days=5),
-        told.made("Anna lives in Porto.", about=("Anna",), kind="note", days=9),
-    )
-    consolidate(told)
-    clock.advance(days=1)
-    plant(told, "Anna has a boat.")
-    consolidate(told)
-    shown = [material_of(body) for body in fake.asked if task_of(body) == "describe"]
-    assert "before" not in shown[0]
-    dates = [one["date"] for one in shown[1]["facts"]]
-    assert dates == sorted(dates)
-    assert shown[1]["before"] == [
-        "So it is said: Anna lives in Porto.",
-        "So it is said: Anna is a nurse.",
-    ]
-    assert "Anna has a boat." in text(told, path)
-    whole(told)
-
-    porto = next(
-        one for one in told.memory.index.catalog.facts() if "Porto" in one.text
-    )
-    told.memory.call("forget", {"id": porto.id})
-    plant(told, "Anna sings.")
-    clock.advance(days=1)
-    consolidate(told)
-    shown = [material_of(body) for body in fake.asked if task_of(body) == "describe"]
-    assert "Porto" not in json.dumps(shown[2:])
 
 
 # row: B14
@@ -483,22 +417,6 @@ def block(keeping, path, name):
     return [line for line in lines if line and not line.startswith("## ")]
 
 
-# row: B13
-def test_a_sentence_that_rests_on_what_is_over_goes(told, fake, clock):
-    """When its memory expires or is replaced, without asking a model."""
-    plant(told, "Anna is a nurse.")
-    plant(told, "Anna is in Rome.", expires=clock.now.replace(day=21))
-    consolidate(told)
-    path = "entities/people/Anna.md"
-    assert "Rome" in text(told, path)
-    fake.script(status(500))
-    clock.advance(days=9)
-    told.memory.call("consolidate", {"cadence": "nightly"})
-    assert "Rome" not in text(told, path)
-    assert "nurse" in text(told, path)
-    assert broken_links(told.root) == []
-
-
 # row: B11
 # row: X22
 @pytest.mark.parametrize("how", BAD)
@@ -541,24 +459,6 @@ def test_what_a_model_says_is_inert_and_what_was_dropped_is_counted(told, fake):
     whole(told)
 
 
-# row: X8
-def test_what_one_persona_was_told_or_consolidation_concluded_is_told_nobody(
-    told, fake
-):
-    plant(told, "Anna has a secret.", persona="doctor")
-    plant(told, "Anna is careful.", origin="synthesized")
-    plant(told, "Anna is a nurse.")
-    consolidate(told)
-    assert not [body for body in fake.asked if task_of(body) == "describe"]
-    plant(told, "Anna lives in Porto.")
-    consolidate(told)
-    (asked,) = [material_of(body) for body in fake.asked if task_of(body) == "describe"]
-    assert {one["text"] for one in asked["facts"]} == {
-        "Anna is a nurse.",
-        "Anna lives in Porto.",
-    }
-
-
 # row: B11
 # row: X14
 def test_a_description_has_two_memories_and_absolute_dates(told, fake, clock):
@@ -583,35 +483,6 @@ def test_a_description_has_two_memories_and_absolute_dates(told, fake, clock):
 
 
 # -- cards -----------------------------------------------------------------------------
-
-
-# row: D9
-def test_ten_runs_leave_exactly_one_card_made_without_a_model(keeping, clock):
-    """From five memories on; it follows what is known, and each line leads to its
-    source.
-    """
-    path = entity(keeping, "Anna")
-    first, *_ = plant(keeping, *ANNA[:4])
-    plant(keeping, "Anna is wise.", origin="dream")
-    consolidate(keeping)
-    assert "card" not in text(keeping, path)
-    plant(keeping, ANNA[4], importance=0.9)
-    for _ in range(10):
-        clock.advance(days=1)
-        consolidate(keeping)
-    held = text(keeping, path)
-    assert (
-        held.count("engram:begin card")
-        == held.count("- Anna sails often. [[fact-anna-sails-often-")
-        == 1
-    )
-    assert held.index("Anna sails often.") < held.index("Anna is a nurse.")
-    assert "wise" not in held
-    whole(keeping)
-    keeping.memory.call("forget", {"id": first})
-    assert "nurse" not in text(keeping, path)  # at once
-    consolidate(keeping)
-    assert "engram:begin card" not in text(keeping, path)
 
 
 # row: D9

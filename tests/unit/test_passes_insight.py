@@ -5,13 +5,11 @@ probes.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
-from engram.config import ModelSettings
 from engram.core.decide import Known
 from engram.core.policy import Policy
 from engram.core.records import Fact
@@ -26,7 +24,6 @@ from engram.maintenance.passes.view import (
 )
 from engram.vault import syscalls
 from tests.fakes.judging import all_of, judging, material, tasks
-from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import garbage, refusal, truncated
 
 OURS = {"origin": "rules", "kind": "note", "confidence": 0.6, "importance": 0.5}
@@ -90,60 +87,6 @@ def made(keeping):
 
 
 # row: E17
-# row: X22
-def test_three_memories_about_one_entity_become_one_and_are_archived_with_a_link(
-    keeping, fake
-):
-    names = told(keeping, *TRIPS)
-    judging(fake, fold=all_of(FOLD))
-    night(keeping, "fold")
-    (fact,) = made(keeping)
-    assert (fact.text, fact.about, fact.category, fact.kind) == (
-        FOLD,
-        ("Anna",),
-        "fact",
-        "note",
-    )
-    assert (fact.importance, fact.confidence) == (0.75, 0.6)
-    assert {fact.source, *fact.also} == {turn(1), turn(2), turn(3)}
-    assert set(fact.derived_from) == set(fact.supersedes) == set(names)
-    for name in names:
-        gone = keeping.seen(name)
-        assert (gone.status, gone.superseded_by, gone.end_reason) == (
-            "archived",
-            (fact.id,),
-            "absorbed: fold",
-        )
-        assert gone.path.startswith("archive/2026-11-20/")
-    assert actives(keeping) == {fact.id}
-
-
-# row: E17
-# row: X23
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"days": 29},
-        {"importance": 0.7},
-        {"pinned": True},
-        {"origin": "user"},
-        {"verification": "user_confirmed"},
-        {"about": ()},
-        {"expires": True},
-        {"tags": ("habit",)},
-    ],
-)
-def test_what_is_in_use_or_promised_or_a_persons_is_not_folded(keeping, fake, changes):
-    if changes.get("expires"):
-        changes = {"expires": keeping.clock() + timedelta(days=9)}
-    names = told(keeping, *TRIPS, **changes)
-    judging(fake, fold=all_of(FOLD))
-    night(keeping, "fold")
-    assert tasks(fake) == []
-    assert actives(keeping) == set(names)
-
-
-# row: E17
 def test_only_what_the_fold_says_whole_is_archived(keeping, fake):
     """Two of four are too few; three of four leave the fourth."""
     names = told(keeping, *TRIPS, "Anna met a moose in Bergen.")
@@ -185,22 +128,6 @@ def test_a_fold_rests_a_day_unless_much_is_new(keeping, fake, clock):
     keeping.plant(*(keeping.made(f"Bird {n} sings.") for n in range(25)))
     night(keeping, "fold")
     assert len(made(keeping)) == 2
-
-
-# row: E17
-def test_at_most_five_folds_in_a_run(keeping, fake):
-    for name in ("Ada", "Bea", "Cem", "Dan", "Eva", "Flo"):
-        told(keeping, *(trip.replace("Anna", name) for trip in TRIPS), about=(name,))
-
-    def one(shown):
-        return all_of(
-            shown["memories"][0]["text"].replace("hiking", "hiking and more")
-        )(shown)
-
-    judging(fake, fold=one)
-    report = night(keeping, "fold")
-    assert len(made(keeping)) == 5
-    assert report["counts"]["fold"] == 5 + 15
 
 
 # row: D9
@@ -398,20 +325,6 @@ def test_a_cluster_has_one_principle_and_a_principle_seeds_none(keeping, fake):
     assert len(made(keeping)) == 1
 
 
-# row: X27
-def test_no_principle_rests_on_what_came_from_outside(keeping, fake):
-    """An import cannot write a rule by way of consolidation."""
-    keeping.plant(
-        *(
-            keeping.made(text, days=5, source=f"gone#^t{n}", **OURS)
-            for n, text in enumerate(TRIPS)
-        )
-    )
-    judging(fake, principle=all_of(RULE))
-    night(keeping, "principles")
-    assert made(keeping) == []
-
-
 # -- episodes --------------------------------------------------------------------------
 
 SAILS = "Anna goes sailing near Bergen."
@@ -435,24 +348,6 @@ def test_faded_episodes_become_knowledge_and_are_archived(keeping, fake):
         ][0]["key"]
         == fact.id
     )
-
-
-# row: B15
-@pytest.mark.parametrize(
-    ("number", "days", "asked"),
-    [(3, 20, False), (4, 20, False), (5, 20, True), (5, 6, False), (3, 80, True)],
-)
-def test_five_about_one_entity_are_enough_without_having_faded(
-    keeping, fake, number, days, asked
-):
-    told(
-        keeping,
-        *(f"Anna went to hut {n}." for n in range(number)),
-        days=days,
-        kind="episode",
-    )
-    night(keeping, "integrate")
-    assert bool(tasks(fake)) is asked
 
 
 # row: B15
@@ -562,32 +457,6 @@ def test_a_few_that_rested_are_probed_once_a_day_and_lose_importance(keeping, fa
 
 
 # row: D9
-# row: X10
-def test_nobody_is_asked_again_about_memories_beside_which_nothing_changed(
-    keeping, fake
-):
-    """A vault at rest costs nothing, and no night changes a byte of it; one more memory
-    beside them is looked at.
-    """
-    told(keeping, *(f"Anna works on floor {n}." for n in range(7)), days=20)
-    judging(fake)
-    for _ in range(20):
-        keeping.clock.advance(days=1)
-        night(keeping, "probe")
-    asked, before = len(fake.asked), keeping.everything()
-    assert 2 <= asked <= 7
-    for _ in range(20):
-        keeping.clock.advance(days=1)
-        night(keeping, "probe")
-    assert (len(fake.asked), keeping.everything()) == (asked, before)
-    told(keeping, "Anna works on floor 2 no more.", days=1)
-    for _ in range(20):
-        keeping.clock.advance(days=1)
-        night(keeping, "probe")
-    assert len(fake.asked) > asked
-
-
-# row: D9
 def test_a_probe_leaves_a_tenth_and_takes_nothing_of_a_persons(keeping, fake):
     told(keeping, "Anna works on floor 3.", days=20, importance=0.12)
     told(keeping, "Anna works on floor 4.", days=20, origin="user")
@@ -606,27 +475,6 @@ def test_a_probe_leaves_a_tenth_and_takes_nothing_of_a_persons(keeping, fake):
 
 
 # -- what cannot be written ------------------------------------------------------------
-
-
-# row: X22
-def test_while_somebody_is_at_one_of_them_all_wait(opened, fake, settings, clock):
-    """A fold without one of its memories would say what is still said beside it."""
-    policy = replace(
-        settings.policy, files=replace(settings.policy.files, quiet_seconds=60)
-    )
-    keeping = Keeping(opened(model=ModelSettings("fake", fake.url), policy=policy))
-    names = told(keeping, *TRIPS)
-    path = keeping.root / keeping.seen(names[1]).path
-    os.utime(path, (clock().timestamp() - 30,) * 2)
-    keeping.memory.files.rescan(None)
-    judging(fake, fold=all_of(FOLD))
-    assert night(keeping, "fold")["deferred"] == {
-        keeping.seen(names[1]).path: "it was edited just now"
-    }
-    assert actives(keeping) == set(names)
-    clock.advance(seconds=31)
-    night(keeping, "fold")
-    assert [one.text for one in made(keeping)] == [FOLD]
 
 
 # row: X22

@@ -55,23 +55,6 @@ def files(**held):
     return Files()
 
 
-# row: X27
-def test_what_comes_from_outside_is_never_core():
-    used = MemoryState(
-        replace(FADED, created=NOW),
-        Usage(access=12, last_access=NOW),
-        barred="it is an import's",
-    )
-    assert view_of(used).stage(used, NOW) == "active"
-
-
-# row: D7
-def test_a_working_memory_that_is_old_enough_says_nothing_of_its_layer_any_more():
-    fact = replace(FADED, layer="working", created=NOW - timedelta(minutes=30))
-    (step,) = lifecycle.promote(view_of(fact), NOW)
-    assert step.keys == {"layer": None}
-
-
 # row: C17
 # row: X23
 def test_the_guessed_end_of_what_a_person_edited_is_taken_from_its_note():

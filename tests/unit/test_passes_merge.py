@@ -12,8 +12,6 @@ from datetime import timedelta
 import pytest
 
 from engram.config import ModelSettings
-from engram.core.records import Fact
-from engram.core.text import ulid
 from engram.serve import output
 from tests.fakes.judging import every, judging, material, tasks
 from tests.fakes.keeping import Keeping
@@ -106,24 +104,6 @@ def test_equal_statements_become_one_with_the_evidence_of_all(keeping):
     assert report["counts"] == {"merge": 4}
 
 
-# row: X13
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Anna has 2 cats.", "Anna has 12 cats."),
-        ("Anna loves C.", "Anna loves C++."),
-        ("Anna likes tea.", "Anna does not like tea."),
-        ("Anna lives in Porto.", "Ben lives in Porto."),
-        ("Anna bought a red car.", "Anna bought a blue car."),
-        ("安娜喜欢茶。", "安娜不喜欢茶。"),
-    ],
-)
-def test_by_words_alone_nothing_else_is_merged(keeping, one, other):
-    names = told(keeping, one, other)
-    night(keeping, only="merge")
-    assert statuses(keeping, names) == ["active", "active"]
-
-
 def test_what_happened_at_two_times_and_what_two_personas_know_is_not_one(keeping):
     day = keeping.clock()
     names = keeping.plant(
@@ -138,42 +118,6 @@ def test_what_happened_at_two_times_and_what_two_personas_know_is_not_one(keepin
     )
     night(keeping, only="merge")
     assert statuses(keeping, names) == ["active"] * 4
-
-
-# row: X23
-@pytest.mark.parametrize("how", ["confirm", "edit", "pin", "origin"])
-def test_what_a_person_stands_by_is_never_the_loser(keeping, how):
-    """However weak it is; its own bytes stay as well."""
-    names = told(keeping, "Anna drinks oat milk.", "Anna drinks oat milk.")
-    theirs, ours = names
-    path = keeping.root / keeping.seen(theirs).path
-    if how == "confirm":
-        keeping.memory.call("confirm", {"id": theirs})
-    elif how == "pin":
-        keeping.memory.call("update", {"id": theirs, "pinned": True})
-    else:
-        change = ("0.6", "0.3") if how == "edit" else ("origin: rules", "origin: user")
-        path.write_text(
-            path.read_text()
-            .replace(*change)
-            .replace("drinks", "drinks" if how == "origin" else " drinks")
-        )
-        keeping.memory.files.rescan(None)
-    before = path.read_bytes()
-    night(keeping, only="merge")
-    assert statuses(keeping, [theirs, ours]) == ["active", "superseded"]
-    if how in {"confirm", "edit"}:
-        assert path.read_bytes() == before
-
-
-def test_one_run_merges_only_so_many(opened, settings):
-    policy = replace(
-        settings.policy, insight=replace(settings.policy.insight, merges=3)
-    )
-    keeping = Keeping(opened(policy=policy))
-    names = told(keeping, *["Anna drinks oat milk."] * 6)
-    night(keeping)
-    assert statuses(keeping, names).count("superseded") == 3
 
 
 # row: A22
@@ -213,23 +157,6 @@ def compared(keeping, *texts, **changes):
 
 
 PORTO, LISBON = "Anna lives in Porto.", "Anna lives in Lisbon."
-
-
-# row: C12
-# row: A11
-def test_a_contradiction_that_the_model_is_sure_of_ends_the_older(asking, fake):
-    keeping = asking()
-    old, new = compared(keeping, PORTO, LISBON)
-    judging(fake, compare=every("contradicts", 0.95))
-    night(keeping, only="compare")
-    was, now = keeping.seen(old), keeping.seen(new)
-    assert (was.status, was.superseded_by, now.supersedes) == (
-        "superseded",
-        (new,),
-        (old,),
-    )
-    assert was.valid_until == now.created.replace(microsecond=0)
-    assert now.status == "active"
 
 
 # row: C12
@@ -303,42 +230,6 @@ def test_what_is_weakened_has_lost_nothing_until_then(asking, fake, clock):
     assert keeping.memory.call("show", {"id": old})["worth"][
         "salience"
     ] == pytest.approx(faded, abs=1e-3)
-
-
-# row: A22
-def test_a_merge_unites_whom_it_is_about_and_the_tags(keeping):
-    """What became of a promise stays with each."""
-    told(keeping, "Anna sails.", about=("Anna",), tags=("sea",), category="commitment")
-    told(
-        keeping,
-        "anna sails",
-        about=("Ben", "Anna"),
-        tags=("boat", "fulfilled"),
-        category="commitment",
-    )
-    night = keeping.memory.call("consolidate", {"only": "merge"})
-    (stays,) = [
-        one for one in keeping.memory.index.catalog.facts() if one.status == "active"
-    ]
-    assert (set(stays.about), set(stays.tags) - {"fulfilled"}) == (
-        {"Anna", "Ben"},
-        {"sea", "boat"},
-    )
-    assert ("fulfilled" in stays.tags) == (stays.text == "anna sails")
-    before = keeping.tree()
-    assert keeping.memory.call("consolidate", {"only": "merge"})["actions"] == ()
-    assert keeping.tree() == before
-    keeping.memory.call("undo", {"id": night["run"]})
-    assert (
-        len(
-            [
-                one
-                for one in keeping.memory.index.catalog.facts()
-                if one.status == "active"
-            ]
-        )
-        == 2
-    )
 
 
 # row: C22
@@ -579,14 +470,6 @@ def test_contradictions_are_looked_for_in_one_question_of_the_highest_pairs(
     assert statuses(keeping, [old, new]) == ["superseded", "active"]
 
 
-# row: A28
-# row: X2
-def test_without_a_model_the_question_is_shown_as_skipped(keeping):
-    compared(keeping, PORTO, LISBON)
-    report = night(keeping)
-    assert report["unanswered"] == {"compare": 1}
-
-
 # row: C12
 @pytest.mark.parametrize(
     "reply",
@@ -648,17 +531,3 @@ def test_a_statement_of_less_standing_ends_nothing(asking, fake):
     night(keeping, only="compare")
     assert statuses(keeping, [old, new]) == ["active", "active"]
     assert len(keeping.memory.call("review", {})["cases"]) == 1
-
-
-def test_a_conclusion_confirms_nothing(keeping):
-    """It neither wins nor loses against what was said."""
-    names = told(keeping, "Anna drinks oat milk.")
-    made = Fact(
-        ulid(keeping.clock(), "x"),
-        "Anna drinks oat milk.",
-        created=keeping.clock(),
-        origin="synthesized",
-    )
-    names += keeping.plant(made)
-    night(keeping, only="merge")
-    assert statuses(keeping, names) == ["active", "active"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -71,46 +70,6 @@ def told_of_user(keeping):
 
 
 # row: C15
-def test_what_lasts_of_the_user_is_a_row_or_a_line_with_its_source(keeping):
-    """Nothing passing, nothing of others, nothing of one persona alone, nothing that we
-    concluded; a person's stays.
-    """
-    likes, _ = of_the_user(keeping, "The user likes tea.", "The user can sail.")
-    of_the_user(keeping, "The user saw a car.", kind="episode")
-    of_the_user(keeping, "The user is shy.", persona="doctor")
-    of_the_user(keeping, "The user is wise.", origin="synthesized")
-    plant(keeping, "Anna likes tea too.", category="preference")
-    consolidate(keeping, cadence="nightly")
-    path = keeping.root / "profile.md"
-    assert told_of_user(keeping) == ["like tea", "The user can sail."]
-    assert "| like | tea | 2026-11-20 | [[preference-the-user-likes-tea-" in (
-        path.read_text()
-    )
-    path.write_text(path.read_text() + "\nI also like rain.\n")
-    keeping.memory.call("forget", {"id": likes})
-    consolidate(keeping, cadence="nightly")
-    assert "tea" not in path.read_text()
-    assert path.read_text().endswith("\nI also like rain.\n")
-    whole(keeping, cadence="nightly")
-
-
-# row: C15
-def test_the_profile_is_no_evidence_what_a_person_wrote_into_it_is(keeping):
-    """Recall finds the memory once, and the person's own line."""
-    of_the_user(keeping, "The user likes oolong tea.")
-    consolidate(keeping)
-    path = keeping.root / "profile.md"
-    path.write_text(path.read_text() + "\nMy violin is blue.\n")
-    keeping.memory.files.rescan(None)
-    hits = keeping.memory.call("recall", {"query": "oolong tea"})["hits"]
-    assert [hit["kind"] for hit in hits] == ["fact"]
-    assert [
-        hit["kind"]
-        for hit in keeping.memory.call("recall", {"query": "violin"})["hits"]
-    ] == ["note"]
-
-
-# row: C15
 # row: X23
 def test_a_persons_own_note_of_that_name_is_left_alone(keeping):
     path = keeping.root / "profile.md"
@@ -148,60 +107,7 @@ def test_the_profile_shows_attribute_and_value_as_the_notes_give_them(keeping):
     assert "home Linz / Urfahr" in told_of_user(keeping)
 
 
-# row: X27
-def test_what_somebody_else_handed_in_is_no_part_of_the_profile(keeping):
-    """An import's words about the user stay a memory."""
-    turn = {
-        "session": "old",
-        "id": "m1",
-        "role": "user",
-        "text": "I like gin very much.",
-        "origin": "import",
-    }
-    keeping.memory.call("observe", {"turns": [turn]})
-    keeping.memory.call("flush", {})
-    facts = [one for one in keeping.memory.index.catalog.facts() if "gin" in one.text]
-    assert facts
-    consolidate(keeping)
-    assert not (keeping.root / "profile.md").exists() or "gin" not in text(
-        keeping, "profile.md"
-    )
-
-
 # -- the assistant ---------------------------------------------------------------------
-
-
-# row: C19
-def test_how_the_assistant_is_to_be_grows_below_what_a_person_wrote(keeping):
-    """Which keeps every byte."""
-    head = b"# Marvin\r\n\r\nYou are a robot.\r\n"
-    (keeping.root / "IDENTITY.md").write_bytes(head)
-    of_the_user(keeping, "The user wants short answers.", category="principle")
-    consolidate(keeping)
-    held = (keeping.root / "IDENTITY.md").read_bytes()
-    assert held.startswith(head)
-    assert b"- 2026-11-20: The user wants short answers. [[principle-" in held
-    whole(keeping)
-
-
-# row: C15
-# row: C19
-# row: X14
-def test_the_pages_have_titles_and_dates_and_are_found_by_neither(keeping, clock):
-    """A title tells what the page is, a date when "tomorrow" was; recall gives the
-    memories, not the pages.
-    """
-    of_the_user(keeping, "The user wants short answers.", category="principle")
-    of_the_user(keeping, "The user starts at Siemens tomorrow.", category="fact")
-    consolidate(keeping)
-    assert text(keeping, "IDENTITY.md").startswith("# Standing instructions\n\n%%")
-    profile = text(keeping, "profile.md")
-    assert "---\n# About the user\n\n%%" in profile
-    day = (clock() + timedelta(days=1)).astimezone(keeping.memory.settings.zone)
-    assert f"tomorrow ({day:%Y-%m-%d})" in profile
-    keeping.memory.files.rescan(None)
-    hits = keeping.memory.call("recall", {"query": "about standing instructions"})
-    assert not [one for one in hits["hits"] if one["kind"] == "note"]
 
 
 # row: C19
@@ -305,42 +211,6 @@ def life(keeping, *days, name="Porto"):
 
 
 # row: B1
-def test_what_came_up_again_and_again_has_a_storyline(told, fake):
-    """With the memories it rests on; told in the model's words; a later one goes on
-    with the same note.
-    """
-    life(told, 9, 8, 7, 6, 2)
-    life(told, 9, 8, 7, name="Rome")
-    before, active = told.tree(), told.memory.index.counts()["facts"]
-    done = consolidate(told, only="storylines")
-    assert [path.name for path in (told.root / "traces").iterdir()] == [
-        "porto-2026-11-11-story.md"
-    ]
-    held = text(told, "traces/porto-2026-11-11-story.md")
-    assert 'anchor: "[[Porto]]"' in held
-    assert (
-        "# Porto, November 2026\n\n%% engram:begin story %%\nSo it is said: Porto had a storm 9 days before. [["
-        in held
-    )
-    assert held.count("\n- 2026-11-") == 5
-    assert told.memory.index.counts()["facts"] == active
-    assert (broken_links(told.root), orphan_boxes(told.root)) == ([], [])
-    calls = len(fake.asked)
-    assert consolidate(told, only="storylines")["actions"] == ()
-    assert len(fake.asked) == calls
-    life(told, 1)
-    consolidate(told, only="storylines")
-    assert [path.name for path in (told.root / "traces").iterdir()] == [
-        "porto-2026-11-11-story.md"
-    ]
-    assert "seen: 2026-11-19" in text(told, "traces/porto-2026-11-11-story.md")
-    assert done["counts"]["storylines"] == 3
-    undone = told.memory.call("undo", {"id": done["run"], "dry_run": True})
-    assert undone["deferred"]
-    assert before
-
-
-# row: B1
 @pytest.mark.parametrize(
     "days", [(9, 8, 7, 6), (9, 9, 9, 8, 8), (4, 3, 2, 2, 1.9), (90, 50, 9, 8, 7)]
 )
@@ -360,26 +230,6 @@ def stories(keeping):
         name: tuple(re.findall(r"^(?:opened|seen): (.*)$", text, re.MULTILINE))
         for name, text in held.items()
     }
-
-
-# row: B1
-def test_a_storyline_stays_as_it_was_when_its_memories_were_put_away(told, fake):
-    """What is left of them is too little for a story, and says nothing about those that
-    went.
-    """
-    early = life(told, 49, 48, 47, 46, 42)
-    consolidate(told, only="storylines")
-    before = told.tree()
-    for name in early[:4]:
-        path = told.root / told.seen(name).path
-        path.write_text(path.read_text().replace("status: active", "status: archived"))
-    told.memory.files.rescan(None)
-    consolidate(told, only="storylines")
-    assert stories(told) == {"porto-2026-10-02-story.md": ("2026-10-02", "2026-10-09")}
-    assert (
-        text(told, "traces/porto-2026-10-02-story.md").encode()
-        == before["traces/porto-2026-10-02-story.md"]
-    )
 
 
 # row: B1

@@ -4,15 +4,12 @@ scripted model.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
 from engram.config import ModelSettings
-from engram.core.policy import SessionPolicy
-from engram.core.sessions import SessionProgress, due
 from engram.maintenance.passes import sessions
 from engram.vault import frontmatter
 from tests.fakes.openai_server import (
@@ -24,7 +21,6 @@ from tests.fakes.openai_server import (
     status,
 )
 
-NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 STORY = (
     ("user", "I am moving to Porto in March with my sister Vera."),
     ("assistant", "How exciting! Have you found a flat?"),
@@ -125,103 +121,6 @@ def tend(memory):
         for report in memory.maintenance_loop.tend()
         if report.name == "talk"
     ]
-
-
-def state(memory, persona=""):
-    return json.loads((memory.settings.vault / "state/sessions.json").read_text())[
-        "personas"
-    ][persona]
-
-
-# row: E9
-# row: E10
-# row: E11
-def test_what_is_due_follows_from_counts_and_silence():
-    """Every 4 turns, 20 turns of the user, more than half an hour of silence: at 30
-    minutes it goes on.
-    """
-    policy = SessionPolicy()
-
-    def asked(turns, users, silent, *told, model=True):
-        return due(
-            SessionProgress(turns, users, NOW - timedelta(minutes=silent), *told),
-            NOW,
-            30,
-            policy,
-            model=model,
-        )
-
-    assert asked(3, 2, 0) == ()
-    assert asked(4, 2, 0) == ("rolling",)
-    assert asked(7, 3, 0, 4) == ()
-    assert asked(8, 4, 0, 4) == ("rolling",)
-    assert asked(10, 5, 0, 8) == asked(38, 19, 0, 36) == ()
-    assert asked(40, 20, 0, 40) == ("episode",)
-    assert asked(40, 20, 0, 40, model=False) == asked(40, 20, 0, 40, 1) == ()
-    assert asked(10, 5, 31, 8) == ("episode", "session")
-    assert asked(10, 5, 31, 8, 0, 10) == ("episode",)
-    assert asked(10, 5, 31, 8, 1, 10) == ()
-    assert asked(3, 2, 30) == ()
-    assert asked(3, 2, 30.1) == asked(3, 2, 31) == ("session",)
-    assert asked(3, 2, 31, 0, 0, 3) == ()
-    assert asked(3, 2, -600) == ()
-
-
-# row: E9
-def test_every_four_turns_a_rolling_summary_stands_in_the_file(told, fake):
-    """By the model; the conversation keeps every byte, and the state knows the talk."""
-    say(told, *STORY[:4])
-    before = conversation(talk(told))
-    assert tend(told) == ["talk"]
-    text = talk(told)
-    assert "## Rolling\n\n%% engram:begin rolling %%\nRolling over " in text
-    assert text.index("## Rolling") < text.index("## Conversation")
-    assert conversation(text) == before
-    assert keys(text)["rolled"] == 4
-    known = state(told)
-    assert known["messageCount"] == 4
-    assert known["lastUserMessage"] == STORY[2][1]
-    assert known["rollingSummary"].startswith("Rolling over")
-    assert (known["lastRollingError"], known["lastRollingAttemptAt"]) == (
-        "",
-        known["lastRollingSuccessAt"],
-    )
-    asked = next(
-        body
-        for body in map(prompt_text, (r.body for r in fake.requests))
-        if "running summary" in body
-    )
-    assert STORY[0][1] in asked
-
-
-# row: E11
-def test_a_talk_that_falls_silent_is_summed_up(told, clock):
-    """Not at 30 minutes, at 31; nobody is named whom it does not name, nor the persona
-    itself.
-    """
-    say(told, *STORY[:3], ("assistant", "Muse knows."), persona="Muse")
-    before = conversation(talk(told))
-    clock.advance(minutes=30, seconds=-30)
-    tend(told)
-    assert "one_liner" not in talk(told)
-    clock.advance(minutes=1)
-    assert tend(told) == ["talk"]
-    found = keys(talk(told))
-    assert {
-        name: found[name]
-        for name in ("one_liner", "what_mattered", "open_loops", "commitments", "tone")
-    } == {
-        name: SESSION[name]
-        for name in ("one_liner", "what_mattered", "open_loops", "commitments", "tone")
-    }
-    assert found["people"] == ["Vera, the user's sister"]
-    assert found["summarised"] == 4
-    assert (
-        "## Summary\n\n%% engram:begin summary %%\nThe user plans a move to Porto with Vera.\n"
-        in talk(told)
-    )
-    assert conversation(talk(told)) == before
-    assert tend(told) == []
 
 
 # row: E11
@@ -343,25 +242,6 @@ def test_while_somebody_is_at_the_file_it_is_left_alone(opened, settings, clock)
     assert "A line of mine." in talk(memory)
 
 
-# row: E11
-def test_what_is_told_of_a_talk_is_no_evidence_and_not_found(told, clock):
-    """Summaries are for context; recall finds the words themselves."""
-    say(told, *STORY[:4])
-    tend(told)
-    clock.advance(minutes=31)
-    tend(told)
-    turns = told.call("stats", {})["turns"]
-    told.call("reindex", {})
-    assert told.call("stats", {})["turns"] == turns == 4
-    texts = [
-        hit["text"]
-        for hit in told.call("recall", {"query": "plans a move, rolling over turns"})[
-            "hits"
-        ]
-    ]
-    assert not any("Rolling over" in text or "plans a move" in text for text in texts)
-
-
 # row: A29
 def test_an_episode_enters_an_answer_only_where_it_is_near(told, clock):
     """By words: more than three in ten of the question's."""
@@ -393,34 +273,6 @@ def test_an_episode_is_for_the_persona_whose_talk_it_was(told, clock):
     query = {"query": "the move to Porto with Vera", "kinds": ["note"]}
     assert told.call("recall", query)["hits"] == []
     assert len(told.call("recall", {**query, "persona": "Muse"})["hits"]) == 1
-
-
-# row: A27
-def test_every_fifth_turn_of_the_user_makes_an_episode(told, clock):
-    """One to three sentences as a note of their own, once, with the turns they come
-    from; no belief. They come with the summary of the conversation.
-    """
-    facts = {path.name for path in (told.settings.vault / "facts").rglob("*.md")}
-    say(told, *STORY)
-    clock.advance(minutes=31)
-    made = {path.name for path in (told.settings.vault / "facts").rglob("*.md")} - facts
-    tend(told)
-    (path,) = (told.settings.vault / "episodes").rglob("*.md")
-    read = frontmatter.read(path.read_bytes())
-    assert read.body.strip() == "The user told of a move to Porto with Vera."
-    assert (read.keys["origin"], read.keys["kind"]) == ("consolidation", "episode")
-    assert read.keys["source"] == [
-        "[[2026-11-20-porto_a1b2c3#^t1]]",
-        "[[2026-11-20-porto_a1b2c3#^t9]]",
-    ]
-    assert {
-        path.name for path in (told.settings.vault / "facts").rglob("*.md")
-    } - facts == made
-    path.unlink()
-    told.files.rescan(None)
-    clock.advance(hours=1)
-    told.maintenance_loop.tend()
-    assert not list((told.settings.vault / "episodes").rglob("*.md"))
 
 
 # row: A27

@@ -11,11 +11,8 @@ import pytest
 from engram.config import EmbeddingSettings
 from engram.core.records import VectorStorage
 from engram.index.filters import SearchFilter
-from engram.maintenance.passes import lifecycle
-from engram.maintenance.passes.view import PassView, VectorPrecision
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import FakeServer, vector
-from tests.fakes.pass_views import after
 
 DIMENSION = 256
 FACTS = SearchFilter(("fact",))
@@ -77,35 +74,6 @@ def found(keeping, text, k=10):
 
 
 # row: D12
-def test_a_night_keeps_vectors_in_the_bits_that_retention_leaves_their_memory(keeping):
-    """Episodes of 5, 15, 25 and 60 days, and a note, which is retained; all are found
-    by meaning as before.
-    """
-    ages = {
-        "Anna saw a red car.": (5, 32),
-        "Ben baked bread.": (20, 8),
-        "Carl lost a boat.": (35, 4),
-        "Dora won a race.": (60, 2),
-    }
-    names = {text: keeping.fact(text, days=days) for text, (days, _) in ages.items()}
-    note = keeping.fact("Ella plays the piano.", days=60, kind="note")
-    embedded(keeping)
-    assert set(bits(keeping).values()) == {32}
-    assert told(keeping.run())["precision"] == "1 in 2 bits, 1 in 4 bits, 1 in 8 bits"
-    assert bits(keeping) == {
-        note: 32,
-        **{names[text]: left for text, (_, left) in ages.items()},
-    }
-    assert {text: found(keeping, text, 1)[0][0] for text in ages} == names
-    assert [
-        hit["key"]
-        for hit in keeping.memory.call("recall", {"query": "race", "kinds": ["fact"]})[
-            "hits"
-        ]
-    ] == [names["Dora won a race."]]
-
-
-# row: D12
 # row: X22
 def test_a_second_night_at_the_same_instant_packs_nothing(keeping, opened):
     """Nor does one after a restart; and a dry run tells what is to come and does not do
@@ -154,29 +122,6 @@ def test_what_is_recalled_again_gets_its_vector_from_the_model_again(keeping, fa
 
 
 # row: C29
-def test_what_is_worth_little_turns_cold_and_nothing_is_hidden_by_it(keeping):
-    """After 14 days, and it has 8 bits though all of it is retained; its note stays as
-    it is and is recalled.
-    """
-    name = keeping.fact("Anna saw a red car.", days=100, **DULL)
-    keeping.fact("Ben saw a boat.", days=100, pinned=True, **DULL)
-    keeping.fact("Carl saw a train.", days=13, **DULL)
-    embedded(keeping)
-    before = keeping.tree()
-    report = keeping.run(only="tier")
-    assert told(report) == {"tier": "1 turn cold"}
-    assert (report.run, keeping.tree()) == ("", before)
-    assert stored(keeping)[name] == VectorStorage(32, "cold")
-    keeping.run()
-    assert stored(keeping)[name] == VectorStorage(8, "cold")
-    assert sorted(bits(keeping).values()) == [8, 32, 32]
-    hit = keeping.memory.call(
-        "recall", {"query": "red car", "kinds": ["fact"], "explain": True}
-    )["hits"][0]
-    assert (hit["key"], "vector" in hit["parts"]) == (name, True)
-
-
-# row: C29
 def test_a_tier_is_remembered_between_its_two_limits(keeping, opened):
     """Recalled a little it stays cold, also after a restart, and recalled much it is
     hot; lost, all begins hot.
@@ -210,43 +155,3 @@ def test_a_list_of_the_cold_that_is_lost_costs_nothing_but_itself(keeping, opene
     assert stored(again)[name] == VectorStorage(8, "hot")
     assert told(again.run()) == {"tier": "1 turn cold"}
     assert stored(again)[name] == VectorStorage(8, "cold")
-
-
-# row: D13
-def test_of_two_copies_the_one_in_more_bits_is_nearer(keeping):
-    """The same meaning in other words: alike as long as both are whole, and then by
-    what each has kept.
-    """
-    old, new = (
-        "The tea is in the house by the beach.",
-        "The beverage is in the flat by the ocean.",
-    )
-    names = [keeping.fact(old, days=60), keeping.fact(new, days=1)]
-    other = keeping.fact("Ben baked bread.", days=60)
-    embedded(keeping)
-    whole = dict(found(keeping, old))
-    assert whole[names[0]] == pytest.approx(whole[names[1]], abs=1e-6)
-    keeping.run()
-    near = dict(found(keeping, old))
-    assert list(near) == [names[1], names[0], other]
-    assert near[names[1]] == whole[names[1]]
-    assert 0.99 < near[names[0]] < 1 - 1e-4
-    answer = keeping.memory.call(
-        "recall", {"query": "drinks at the sea", "kinds": ["fact"]}
-    )
-    assert {hit["key"] for hit in answer["hits"]} >= set(names)
-
-
-# row: C29
-def test_what_went_for_good_in_the_meantime_is_passed_over(memory):
-    """The view knows of a vector whose memory is not there."""
-    policy, zone = memory.settings.policy, memory.settings.zone
-    view = PassView(policy, zone, {}, stored={"F": VectorStorage()})
-    assert (
-        lifecycle.tier(view, memory.clock())
-        == lifecycle.precision(view, memory.clock())
-        == []
-    )
-    assert after(view, VectorPrecision({"F": VectorStorage(2)}, "")).stored == {
-        "F": VectorStorage(2)
-    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.errors import BadRequestError, ForbiddenError
+from engram.errors import BadRequestError
 from tests.fakes.batches import batch_of, held_back, said
 
 
@@ -24,41 +24,6 @@ def found(memory, query, persona=None, **more):
 def notes(memory, folder):
     paths = memory.settings.vault.glob(f"{folder}/**/*.md")
     return "\n".join(path.read_text("utf-8") for path in sorted(paths))
-
-
-# row: E14
-def test_what_is_told_to_one_persona_every_persona_knows(memory):
-    say(memory, "I live in Dresden.", "Coach")
-    assert "persona" not in notes(memory, "facts")
-    for persona in ("Coach", "Chef", None):
-        assert "The user lives in Dresden." in found(memory, "where do I live", persona)
-
-
-# row: E14
-def test_what_a_persona_says_stays_with_it(memory):
-    say(memory, "Your knee needs an ice pack.", "Coach", role="assistant")
-    assert found(memory, "ice pack", "Coach")
-    assert not found(memory, "ice pack", "Chef")
-    assert not found(memory, "ice pack")
-
-
-# row: E14
-@pytest.mark.parametrize(
-    ("text", "more"),
-    [
-        ("Just between us: I live in Dresden.", {}),
-        ("I live in Dresden.", {"private": True}),
-        ("Das bleibt unter uns: Ich wohne in Dresden.", {}),
-    ],
-)
-def test_what_is_private_stays_with_its_persona(memory, text, more):
-    """Also after the index was made again from the files."""
-    say(memory, text, "Mona", **more)
-    for _ in range(2):
-        assert found(memory, "Dresden", "Mona")
-        assert not found(memory, "Dresden", "Chef")
-        assert not found(memory, "Dresden")
-        memory.call("reindex", {})
 
 
 # row: E14
@@ -103,13 +68,6 @@ def test_only_the_sentence_that_asks_for_it_is_private(memory):
 
 
 # row: E14
-def test_a_turn_that_the_caller_calls_private_is_private_whole(memory):
-    text = "I like tea. Just between us, I live in Dresden."
-    say(memory, text, "Mona", private=True)
-    assert not found(memory, "tea", "Chef")
-
-
-# row: E14
 @pytest.mark.parametrize("persona", [None, "Coach"])
 def test_what_was_confided_is_ended_by_later_words_to_any_persona(memory, persona):
     say(memory, "I like tea. Just between us, I live in Dresden.", persona)
@@ -129,46 +87,6 @@ def test_a_word_of_a_name_is_not_the_name(memory):
         batch, said(batch, "The Mudroom opens at six.", about=("The Mudroom",))
     )
     assert "The Mudroom opens at six." in found(memory, "Mudroom", "Chef")
-
-
-# row: E14
-def test_a_promise_stays_with_the_persona_to_which_it_was_made(memory):
-    say(memory, "I promise to call my mum.", "Coach")
-
-    def open_promises(**more):
-        return [row["text"] for row in memory.call("todos", more)["todos"]]
-
-    assert open_promises(persona="Coach")
-    assert not open_promises(persona="Chef")
-    assert not open_promises()
-    say(memory, "I called my mum.", "Chef", "kitchen")
-    assert found(memory, "mum", "Chef")
-
-
-# row: E14
-def test_the_owner_may_ask_across_all_personas(memory):
-    memory.call(
-        "remember", {"text": "The user calls Mona his moon.", "persona": "Mona"}
-    )
-    asked = {"query": "moon", "all_personas": True}
-    hits = memory.call("recall", asked, standing="owner")["hits"]
-    assert [hit["text"] for hit in hits] == ["The user calls Mona his moon."] * len(
-        hits
-    )
-    assert hits
-    for standing in ("chat", "tool", "import"):
-        with pytest.raises(ForbiddenError):
-            memory.call("recall", asked, standing=standing)
-        with pytest.raises(ForbiddenError):
-            memory.call("todos", {"all_personas": True}, standing=standing)
-
-
-# row: E14
-def test_an_entity_note_tells_nothing_private(memory):
-    say(memory, "Just between us: My wife is called Nadja.", "Mona")
-    assert "wife" not in notes(memory, "entities")
-    say(memory, "My sister Anna lives in Bonn.", "Mona")
-    assert "Bonn" in notes(memory, "entities")
 
 
 # row: E14
@@ -241,17 +159,6 @@ def test_a_move_told_to_one_persona_corrects_what_another_was_told(memory):
 
 
 # row: E14
-def test_open_words_end_what_is_private(memory):
-    """A move told to one persona ends the home that another alone was told."""
-    say(memory, "Just between us: I live in Dresden.", "Coach")
-    say(memory, "I moved to Leipzig.", "Chef", "kitchen")
-    (first, *_) = found(memory, "where do I live", "Coach", kinds=["fact"])
-    assert "Leipzig" in first
-    (old,) = [one for one in memory.index.catalog.facts() if "Dresden" in one.text]
-    assert (old.persona, old.status) == ("Coach", "superseded")
-
-
-# row: E14
 def test_private_words_end_nothing_that_others_know(memory):
     """Both stand, and the person is asked."""
     say(memory, "I live in Dresden.", "Chef", "kitchen")
@@ -273,13 +180,3 @@ def test_a_fact_that_needs_private_words_is_private(memory):
     memory.pipeline.file(batch, said(batch, *statements, about=("Tom",)))
     assert "Tom proposed to the user." in found(memory, "who proposed", "Mona")
     assert found(memory, "who proposed", "Chef") == ["He proposed to me."]
-
-
-# row: E14
-def test_a_name_that_the_turn_itself_tells_is_everybodys(memory):
-    say(memory, "Just between us: Tom is my boyfriend.", "Mona")
-    batch = batch_of(
-        held_back(memory), "Tom plays chess.", persona="Mona", session="talk"
-    )
-    memory.pipeline.file(batch, said(batch, "Tom plays chess.", about=("Tom",)))
-    assert "Tom plays chess." in found(memory, "who plays chess", "Chef")

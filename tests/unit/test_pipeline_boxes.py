@@ -4,28 +4,22 @@ doing it twice.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
-from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import strategies as st
 
 from engram.core.records import Create, Fact
-from engram.core.text import content_hash, ulid
+from engram.core.text import ulid
 from engram.errors import Health, StorageError
 from engram.index.search import Index
 from engram.pipeline.boxes import BoxWriter
 from engram.vault import boxes as forms
 from engram.vault import changes, facts, frontmatter, syscalls
 from engram.vault.store import Vault
-from tests.size import examples
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -132,90 +126,6 @@ def links(body):
     ]
 
 
-# row: C31
-# row: C32
-def test_a_conversation_becomes_boxes_and_its_subjects_traces(bench):
-    """Two stretches on Porto with one on tea between them: three boxes; Porto, the only
-    subject of two boxes, has a trace, linked both ways.
-    """
-    assert bench.add("ab", ["Porto", "Anna"]) == []
-    assert bench.notes("boxes") == []
-    (closed,) = bench.add("c", ["tea", "milk"], 5)
-    assert closed.why == "topic_shift"
-    bench.add("d", ["Porto", "Anna", "sea"], 10)
-    bench.box_writer.flush(NOON + timedelta(minutes=11))
-    boxes, traces = bench.read("boxes"), bench.read("traces")
-    assert Counter(box.keys["end_reason"] for box in boxes) == {
-        "topic_shift": 2,
-        "flush": 1,
-    }
-    assert len(traces) == 1
-    names = {
-        path.stem
-        for folder in ("boxes", "traces", "facts")
-        for path in bench.notes(folder)
-    }
-    assert {stem for one in (*boxes, *traces) for stem in links(one.body)} <= names
-    stems = {
-        path.stem: trace
-        for path, trace in zip(bench.notes("traces"), traces, strict=True)
-    }
-    for path, box in zip(bench.notes("boxes"), boxes, strict=True):
-        if "trace" in box.keys:
-            assert path.stem in links(stems[box.keys["trace"][2:-2]].body)
-    porto = next(trace for trace in traces if "sea" in trace.keys["topics"])
-    assert len(links(porto.body)) == sum("trace" in box.keys for box in boxes) == 2
-    assert bench.health.problems() == {}
-
-
-# row: C31
-def test_what_was_said_long_ago_is_boxed_by_its_own_time(bench):
-    """An import today: silences are those of the conversation, not of the clock."""
-    year = 60 * 24 * 365
-    bench.add("a", ["Porto"], -year, later=year)
-    bench.add("b", ["Porto"], -year + 5, later=year)
-    assert bench.add("c", ["Porto"], -year + 40, later=year)[0].why == "time_gap"
-    bench.box_writer.flush(NOON)
-    assert [box.keys["sealed"][:10] for box in bench.read()] == ["2025-11-20"] * 2
-
-
-# row: C31
-def test_filing_a_batch_again_changes_no_byte(bench):
-    """While its box is open, and when that is sealed, also after a restart."""
-    bench.add("ab", ["Porto"])
-    before = bench.tree()
-    assert bench.add("ab", ["Porto"], later=3) == []
-    assert bench.tree() == before
-    bench.add("c", ["tea"], 5)
-    bench.box_writer.flush(NOON)
-    before = bench.tree()
-    for _ in range(2):
-        assert bench.add("c", ["tea"], 5) + bench.add("ab", ["Porto"]) == []
-        bench.box_writer.flush(NOON)
-        bench.box_writer.seal_due(NOON + timedelta(days=1))
-        assert bench.tree() == before
-        bench.again()
-
-
-# row: C31
-def test_a_box_whose_memories_were_all_deleted_leaves_no_note(bench):
-    """Whether it is another subject that closes it or somebody who asks; with one of
-    two left it stands.
-    """
-    for names, gone in (("ab", "ab"), ("cd", "d"), ("e", "e")):
-        bench.add(names, [names])
-        for fact in bench.facts(gone, [names]):
-            path = bench.index.catalog.fact(fact.id).path
-            (bench.settings.vault / path).unlink()
-            bench.index.wrote({path: b""})
-    bench.box_writer.flush(NOON)
-    assert [links(box.body) for box in bench.read()] == [
-        ["fact-statement-c-" + content_hash("Statement c.")[:8]]
-    ]
-    assert bench.notes("traces") == []
-    assert [len(held.box.memories) for held in bench.held()] == [2]
-
-
 # row: C32
 @pytest.mark.parametrize(
     "spoil", [lambda path: path.unlink(), lambda path: path.write_text("<<<<<<< mine")]
@@ -252,28 +162,6 @@ def test_damaged_open_boxes_are_reported_and_begun_anew(bench):
     assert "open-boxes.jsonl" in bench.health.problems()["boxes"]
     bench.add("b", ["Porto"], 1)
     assert [len(held.box.memories) for held in bench.held()] == [1]
-
-
-# row: C31
-def test_a_disk_that_refuses_to_be_read_does_not_empty_the_open_boxes(
-    bench, monkeypatch
-):
-    """Whoever starts then is told, and tries again."""
-    bench.add("a", ["Porto"])
-
-    class Refusing(syscalls.Syscalls):
-        def open(self, path, *more, **others):
-            if str(path).endswith("open-boxes.jsonl"):
-                raise OSError(errno.EMFILE, "Too many open files")
-            return super().open(path, *more, **others)
-
-    monkeypatch.setattr(syscalls, "SYS", Refusing())
-    with pytest.raises(StorageError):
-        bench.again()
-    monkeypatch.undo()
-    bench.again()
-    bench.box_writer.flush(NOON)
-    assert [len(links(box.body)) for box in bench.read()] == [1]
 
 
 # row: C32
@@ -471,77 +359,3 @@ def test_a_crash_anywhere_heals_when_the_batch_is_filed_again(
             break
     assert crashes > 8
     bench.index.close()
-
-
-# row: C31
-@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(
-        st.tuples(
-            st.sets(st.integers(0, 11), max_size=3),
-            st.sampled_from(["one", "two"]),
-            st.integers(0, 45),
-            st.sampled_from(["add", "add", "add", "again", "flush", "due"]),
-        ),
-        max_size=10,
-    )
-)
-def test_a_memory_is_in_exactly_one_box_of_its_conversation(bench, batches):
-    """Whatever is filed in whatever order, twice or across restarts."""
-    for folder in ("boxes", "traces", "state"):
-        shutil.rmtree(bench.settings.vault / folder, ignore_errors=True)
-    bench.again()
-    told, minutes = set(), 0
-    for numbers, session, gap, deed in batches:
-        minutes += gap
-        now = NOON + timedelta(minutes=minutes)
-        if deed == "again":
-            bench.again()
-        elif deed == "flush":
-            bench.box_writer.flush(now, session)
-        elif deed == "due":
-            bench.box_writer.seal_due(now)
-        else:
-            made = [
-                fact
-                for n in sorted(numbers)
-                for fact in bench.facts([f"{session}{n}"], ["abcd"[n % 4]], n)
-            ]
-            bench.box_writer.add(session, None, [(made, now)], now)
-            told |= {(session, fact.id) for fact in made}
-    bench.box_writer.flush(NOON + timedelta(minutes=minutes))
-    stems = {
-        (session, Path(bench.index.catalog.fact(fact).path).stem)
-        for session, fact in told
-    }
-    listed = Counter(
-        (box.keys["session"], stem) for box in bench.read() for stem in links(box.body)
-    )
-    assert listed == Counter(stems)
-    on_traces = [links(one.body) for one in bench.read("traces")]
-    assert all(len(one) > 1 for one in on_traces)
-    tied = {
-        path.stem
-        for path, box in zip(bench.notes("boxes"), bench.read(), strict=True)
-        if "trace" in box.keys
-    }
-    assert {stem for one in on_traces for stem in one} == tied
-
-
-# row: C32
-# row: E14
-def test_a_private_box_and_another_ones_are_on_two_traces(bench):
-    """Also once the list of traces is lost and made again from the notes."""
-    personas = ["Kapitän", "Smutje", None]
-    for n, persona in enumerate(2 * personas):
-        bench.add([f"m{n}"], ["Porto"], n, persona=persona)
-        bench.box_writer.flush(NOON + timedelta(minutes=n))
-    traces = bench.read("traces")
-    assert [len(links(trace.body)) for trace in traces] == [2, 2, 2]
-    assert {trace.keys.get("persona") for trace in traces} == {*personas}
-    bench.box_writer.save()
-    held = bench.settings.vault / "state" / "traces.json"
-    assert (
-        forms.traces_text(forms.traces_from_notes(bench.vault, bench.settings.zone))
-        == held.read_bytes()
-    )

@@ -173,151 +173,6 @@ def test_a_persons_own_type_stays(entity_writer, deed):
     assert tree(entity_writer) == before
 
 
-# row: C13
-def test_an_alias_leads_to_its_entity_and_a_shared_first_name_does_not(entity_writer):
-    """Links are written with the entity's own name, for no editor resolves an alias."""
-    folder = entity_writer.settings.vault / "entities/people"
-    folder.mkdir(parents=True)
-    (folder / "Anna Müller.md").write_text("---\naliases: [Änni]\n---\n")
-    assert entity_writer.link_names(["änni", "Anna", "ANNA MÜLLER", "The user"]) == (
-        "Anna Müller",
-        "Anna",
-    )
-    take(entity_writer, about=["Änni", "Anna"], types={"Anna": "person"})
-    assert list(notes(entity_writer)) == ["people/Anna Müller.md", "people/Anna.md"]
-
-
-def test_a_name_that_no_file_can_have_is_linked_by_one_that_a_file_can(entity_writer):
-    """Also in two writings within one batch."""
-    assert entity_writer.link_names(["AC/DC", "ac dc", "O'Brien", "O Brien"]) == (
-        "AC DC",
-        "O'Brien",
-    )
-    take(entity_writer, about=["AC/DC", "O'Brien", "O Brien"])
-    assert list(notes(entity_writer)) == ["concepts/AC DC.md", "concepts/O'Brien.md"]
-    assert entity_writer.link_names(["ac/dc"]) == ("AC DC",)
-
-
-# row: C13
-@pytest.mark.parametrize("name", ["Home", "memory", "about.base"])
-def test_a_name_that_stands_in_every_vault_is_told_apart(entity_writer, name):
-    """A link by it would lead to the dashboard, a template or a view."""
-    root = entity_writer.settings.vault
-    for path in ("Home.md", "templates/Memory.md", "views/about.base"):
-        (root / path).parent.mkdir(exist_ok=True)
-        (root / path).write_text("")
-    assert entity_writer.link_names([name]) == (f"{name} (name)",)
-    take(entity_writer, about=[name])
-    other = again(entity_writer)
-    take(other, bond("Anna", "likes", name), about=[name.upper()], days=1)
-    assert list(notes(entity_writer)) == [
-        "concepts/Anna.md",
-        f"concepts/{name} (name).md",
-    ]
-    assert lines(entity_writer, "concepts/Anna.md") == [f"- likes: [[{name} (name)]]"]
-    assert other.link_names([name.upper()]) == (f"{name} (name)",)
-
-
-# row: C13
-def test_a_note_of_the_persons_own_is_where_links_lead(entity_writer):
-    """Two notes of one name would make every link to it a guess."""
-    path = entity_writer.settings.vault / "people I know/Anna Müller.md"
-    path.parent.mkdir()
-    path.write_text("Mine.")
-    take(entity_writer, bond("anna müller", "boss", "Ben"), about=["Anna Müller"])
-    assert (list(notes(entity_writer)), path.read_text()) == (
-        ["concepts/Ben.md"],
-        "Mine.",
-    )
-    path.unlink()
-    take(again(entity_writer), about=["Anna Müller"], days=1)
-    assert list(notes(entity_writer)) == ["concepts/Anna Müller.md", "concepts/Ben.md"]
-
-
-# row: B1
-def test_a_relation_is_an_edge_and_a_line_in_its_subjects_note(entity_writer):
-    """Both ends get a note; the owner has none."""
-    take(
-        entity_writer,
-        bond("Anna", "Sister", "Ben", attitude=4),
-        bond("owner", "boss", "Eva"),
-        types={"Anna": "person"},
-    )
-    assert lines(entity_writer, "people/Anna.md") == ["- sister: [[Ben]]"]
-    assert list(notes(entity_writer)) == [
-        "concepts/Ben.md",
-        "concepts/Eva.md",
-        "people/Anna.md",
-    ]
-    assert {
-        (edge.source, edge.label, edge.target, edge.attitude)
-        for edge in entity_writer.edges.all()
-    } == {
-        ("person:anna", "sister", "concept:ben", 4),
-        ("person:owner", "boss", "concept:eva", None),
-    }
-
-
-# row: B1
-@pytest.mark.parametrize(
-    ("words", "stays"),
-    [
-        ("I work at Bosch.", False),
-        ("I also work at Bosch.", True),
-        ("I work at Bosch on Saturdays.", True),
-        ("Ich arbeite nebenbei bei Bosch.", True),
-        ("Ich arbeite bei Bosch.", False),
-        ("我在博世工作。", False),
-    ],
-)
-def test_a_second_job_in_words_ends_no_first(entity_writer, words, stays):
-    take(entity_writer, bond("owner", "works_at", "Acme"))
-    said = turn(words, days=1)
-    quote = words if "Hi!" not in words else "travaille aussi chez Bosch"
-    second = Relation("owner", "works_at", "Bosch", said.id, quote)
-    found = Extraction((), "test/1", relations=(second,))
-    entity_writer.write([], found, [said], said.occurred_at)
-    held = {edge.target for edge in entity_writer.edges.all() if not edge.valid_until}
-    assert ("concept:acme" in held) == stays
-    assert "concept:bosch" in held
-
-
-# row: B1
-def test_what_is_over_keeps_its_line_with_the_day_and_gets_no_successor(entity_writer):
-    """And no name gets a note for that. Told again, also by another process, it changes
-    nothing.
-    """
-    take(entity_writer, bond("Tom", "works_at", "Acme"), bond("Tom", "sister", "Anna"))
-    take(
-        entity_writer,
-        bond("Tom", "works at", "ACME", ended=True),
-        bond("Tom", "boss", "Eve", ended=True),
-        days=1,
-    )
-    assert lines(entity_writer, "concepts/Tom.md") == [
-        "- sister: [[Anna]]",
-        "- works at: [[Acme]] (until 2026-11-21)",
-    ]
-    ends = {edge.label: edge.valid_until for edge in entity_writer.edges.all()}
-    assert ends == {"works_at": NOW + timedelta(days=1), "sister": None}
-    assert list(notes(entity_writer)) == [
-        "concepts/Acme.md",
-        "concepts/Anna.md",
-        "concepts/Tom.md",
-    ]
-    before = tree(entity_writer)
-    take(entity_writer, bond("Tom", "works_at", "Acme"), days=0)
-    take(
-        again(entity_writer),
-        bond("Tom", "works_at", "Acme", ended=True),
-        bond("Tom", "alias", "Acme", ended=True),
-        days=1,
-    )
-    assert tree(entity_writer) == before
-    take(entity_writer, bond("Tom", "works_at", "Acme"), days=2)
-    assert "- works at: [[Acme]]" in lines(entity_writer, "concepts/Tom.md")
-
-
 # row: B1
 @pytest.mark.parametrize(
     "told",
@@ -351,32 +206,11 @@ def tell(entity_writer, *relations, days=0, text="hm", **who):
     )
 
 
-def sure(entity_writer):
-    return {edge.label: edge.confidence for edge in entity_writer.edges.all()}
-
-
 TOOL, IMPORT, ASSISTANT = (
     {"origin": "tool"},
     {"origin": "import"},
     {"role": "assistant"},
 )
-
-
-# row: B1
-# row: D6
-# row: X27
-def test_a_relation_is_believed_as_far_as_who_says_it(entity_writer):
-    """However often; the user's own word lifts it, what they only pass on does not."""
-    tell(entity_writer, bond("Anna", "sister", "Ida", confidence=0.9), **ASSISTANT)
-    assert {
-        edge.label: edge.confidence
-        for edge in again(entity_writer).edges.all() or entity_writer.edges.all()
-    }["sister"] == 0.7
-    passed = Relation("Anna", "cousin", "Bo", "t1", "Anna's cousin is Bo", 0.9)
-    tell(entity_writer, passed, text='Tom wrote: "Anna\'s cousin is Bo"')
-    assert sure(entity_writer)["cousin"] == 0.6
-    tell(entity_writer, bond("Anna", "sister", "Ida", confidence=0.9), days=5)
-    assert sure(entity_writer)["sister"] == pytest.approx(0.75)
 
 
 # row: B1
@@ -402,41 +236,6 @@ def test_nobody_ends_a_relation_that_somebody_said_who_is_believed_more(
     assert len([edge for edge in entity_writer.edges.all() if edge.valid_until]) == 1
 
 
-# row: X27
-@pytest.mark.parametrize("who", [TOOL, IMPORT])
-def test_what_an_import_or_a_tool_claims_is_no_relation(entity_writer, who):
-    take(entity_writer, about=["Anna", "Eve"])
-    tell(entity_writer, bond("Anna", "boss", "Eve", confidence=0.9), **who)
-    assert list(entity_writer.edges.all()) == []
-    assert lines(entity_writer, "concepts/Anna.md") == []
-
-
-# row: C13
-# row: X27
-def test_a_tool_gives_nobody_another_name(entity_writer):
-    """By an alias two notes become one."""
-    take(entity_writer, about=["Robert"])
-    tell(entity_writer, bond("Robert", "alias", "Eve"), **TOOL)
-    assert entity_writer.link_names(["Eve"]) == ("Eve",)
-
-
-# row: C34
-def test_a_relation_seen_again_is_reinforced_and_writes_no_note(entity_writer):
-    """Once for each time it was said, in another process too; what a person took out
-    stays out.
-    """
-    take(entity_writer, bond("Anna", "sister", "Ben"))
-    path = entity_writer.settings.vault / "entities/concepts/Anna.md"
-    path.write_text(path.read_text().replace("- sister: [[Ben]]\n", ""))
-    before = path.read_bytes()
-    for _ in range(2):
-        take(again(entity_writer), bond("Anna", "sister", "Ben"), days=9)
-    entity_writer.refresh()
-    (edge,) = entity_writer.edges.all()
-    assert edge.confidence == pytest.approx(0.85)
-    assert path.read_bytes() == before
-
-
 # row: B1
 def test_the_same_batch_twice_changes_no_byte(entity_writer):
     """Also after a crash between the notes and the edges."""
@@ -453,30 +252,6 @@ def test_the_same_batch_twice_changes_no_byte(entity_writer):
     (entity_writer.settings.vault / EDGES).unlink()
     take(again(entity_writer), *batch, about=["Anna"])
     assert tree(entity_writer) == before
-
-
-# row: C13
-def test_an_alias_is_taken_only_where_it_is_stated(entity_writer):
-    """Once, behind those a person wrote; it makes no note, no edge and no line."""
-    take(entity_writer, about=["Robert"])
-    path = entity_writer.settings.vault / "entities/concepts/Robert.md"
-    path.write_text(
-        path.read_text().replace("kind:", "aliases:\n  - Rob # mine\nkind:")
-    )
-    entity_writer.refresh()
-    take(
-        entity_writer,
-        bond("Robert", "Alias", "Bob"),
-        bond("Robert", "alias", "ROB"),
-        bond("owner", "alias", "Boss"),
-        days=1,
-    )
-    assert "aliases:\n  - Rob # mine\n  - Bob\nkind:" in path.read_text()
-    assert (list(notes(entity_writer)), entity_writer.edges.all()) == (
-        ["concepts/Robert.md"],
-        (),
-    )
-    assert entity_writer.link_names(["bob"]) == ("Robert",)
 
 
 def test_a_note_that_a_person_is_at_gets_its_lines_later(entity_writer):

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 import pytest
 
 from engram import config
-from engram.core.records import Edit, FactLinks
+from engram.core.records import FactLinks
 from engram.core.text import content_hash
-from engram.errors import ConflictError, EngramError
+from engram.errors import EngramError
 from engram.memory import VaultMemory
 from engram.vault import facts, syscalls
 from tests.conftest import name_device
@@ -21,7 +21,6 @@ from tests.fakes.batches import (
     batch_of,
     by_text,
     cases,
-    every,
     held_back,
     rows,
     said,
@@ -153,18 +152,6 @@ def whole(tmp_path_factory):
     }
 
 
-def test_the_news_changes_everything_it_should(held):
-    """Else the next test would prove nothing."""
-    known(held)
-    held.pipeline.file(*news(held))
-    assert texts(held, "superseded") == ["Anna lives in Berlin."]
-    assert len(cases(held)) == 1
-    assert by_text(held, "Cleo loves tea.").confidence == 0.4
-    assert [row["type"] for row in rows(held, "edges.jsonl")] == ["similar", "similar"]
-    written = b"".join(tree(held).values())
-    assert [stage for stage, mark in STAGES.items() if mark not in written] == []
-
-
 # row: A1
 # row: X1
 @pytest.mark.parametrize("stage", STAGES)
@@ -224,57 +211,6 @@ def test_what_we_wrote_before_we_were_cut_short_is_no_word_of_a_persons(
     assert [row for row in rows(held) if row["action"] == "edit"] == []
 
 
-# row: X23
-@pytest.mark.parametrize(
-    "fault",
-    [OSError(28, "No space left on device"), PermissionError(13, "Permission denied")],
-)
-def test_an_edit_of_a_persons_in_that_moment_is_theirs(held, monkeypatch, fault):
-    """Of a note that we had just written, and of one that we had not come to."""
-    known(held)
-    batch, outcome = news(held)
-    mine = [
-        by_text(held, text) for text in ("Anna lives in Berlin.", "Emil plays chess.")
-    ]
-
-    class Typing(Struck):
-        def write(self, descriptor, content):
-            if self.mark in content and not self.met:
-                for fact in mine:
-                    path = held.settings.vault / fact.path
-                    path.write_text(
-                        path.read_text().replace(fact.text, f"{fact.text} I saw it.")
-                    )
-            return super().write(descriptor, content)
-
-    with monkeypatch.context() as patch, suppress(EngramError):
-        patch.setattr(syscalls, "SYS", Typing(STAGES["note"], fault))
-        held.pipeline.file(batch, outcome)
-    held.files.rescan(None)
-    assert {row["memory"] for row in rows(held) if row["action"] == "edit"} == {
-        fact.id for fact in mine
-    }
-
-
-# row: X23
-def test_a_conflict_further_on_does_not_make_our_own_edit_a_persons(held):
-    """The first note of the plan is written, the second was edited meanwhile."""
-    known(held)
-    ours, theirs = by_text(held, "Cleo loves tea."), by_text(held, "Emil plays chess.")
-    path = held.settings.vault / theirs.path
-    path.write_text(path.read_text().replace("chess", "go"))
-    keys = {"confidence": 0.4}
-    with pytest.raises(ConflictError):
-        held.note_writer.write(
-            [Edit(fact.path, fact.sha, keys, "heard again") for fact in (ours, theirs)],
-            [],
-        )
-    held.files.rescan(None)
-    assert [row["memory"] for row in rows(held) if row["action"] == "edit"] == [
-        theirs.id
-    ]
-
-
 # row: X9
 def test_an_answer_that_came_before_the_memory_is_carried_out_when_it_stands(
     held, opened, clock, monkeypatch
@@ -296,46 +232,6 @@ def test_an_answer_that_came_before_the_memory_is_carried_out_when_it_stands(
     held.between_operations()  # as the writer does after each job
     assert not cases(held)
     assert {"Ben works at Acme.", "Ben works at Initech."} <= set(texts(held))
-
-
-# row: X8
-# row: X9
-def test_what_a_person_dropped_is_not_asked_about_again_by_the_same_batch(
-    held, opened, clock
-):
-    """It was filed, the process ended before the journal knew, and the person answered
-    meanwhile.
-    """
-    known(held)
-    batch, outcome = news(held)
-    held.reconciler.file(batch, outcome, clock())
-    (doubtful,) = every(held, "review")
-    tick(held.settings.vault / doubtful.path, "drop")
-    held = held_back(opened())
-    (batch,) = held.pipeline.due(clock())
-    assert held.pipeline.file(batch, outcome).review == ()
-    assert not every(held, "review")
-
-
-# row: A1
-@pytest.mark.parametrize("stage", ["note", "tombstone", "edit"])
-def test_what_somebody_asks_to_remember_ends_nothing_before_it_stands_itself(
-    held, opened, monkeypatch, stage
-):
-    """Nobody repeats it if the process ends in between: the old memory is lost only to
-    a new one.
-    """
-    tell(held, "Anna lives in Berlin.")
-    with monkeypatch.context() as patch, suppress(Killed):
-        patch.setattr(syscalls, "SYS", Struck(STAGES[stage], Killed()))
-        held.call(
-            "remember", {"text": "Anna lives in Munich.", "category": "correction"}
-        )
-    held = held_back(opened())
-    stands = {"Anna lives in Berlin."} | (
-        {"Anna lives in Munich."} if stage != "note" else set()
-    )
-    assert set(texts(held)) == stands
 
 
 # row: A8
@@ -371,13 +267,3 @@ def test_older_words_are_listed_under_history_and_nothing_else_moves():
         )
         is None
     )
-
-
-# row: A8
-def test_old_words_that_look_like_markup_stay_words():
-    """A statement of several lines becomes one line of the list, and none of it acts."""
-    old = "First\n## Review\n- [x] Keep it\n![[secret]] ^t9"
-    body = facts.with_statement(facts.fact_body(old), old, "Second", "2026-11-20")
-    assert body.count("\n- ") == 1
-    assert "![[" not in body
-    assert facts.statement_of(body) == "Second"

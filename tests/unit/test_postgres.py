@@ -12,14 +12,11 @@ import subprocess
 import sys
 from contextlib import closing, suppress
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
 import psycopg
 import pytest
 
 from engram.errors import ConfigError, LockedError, UnavailableError
-from engram.index import schema
 from engram.index.database import open_store
 from engram.index.postgres import PostgresStore
 from engram.vault.usage import device_of
@@ -67,24 +64,6 @@ def answers(memory):
 
 
 # -- tenants ---------------------------------------------------------------------------
-
-
-# row: X15
-def test_a_vault_sees_and_writes_its_own_rows_alone(postgres, told):
-    """Whatever the statement: the rule is in the database, not in the program."""
-    with closing(PostgresStore(postgres, "another", "s")) as other:
-        assert other.query("SELECT count(*) FROM unit") == [(0,)]
-        with other.transaction() as db:
-            db.execute("DELETE FROM unit", ())
-            db.execute("UPDATE file SET sha = ''", ())
-        with pytest.raises(UnavailableError, match="row-level security"):
-            other.query(
-                "INSERT INTO meta (name, value, vault) VALUES ('a', 'b', ?) "
-                "RETURNING name",
-                (told.settings.vault_id,),
-            )
-    assert told.index.counts()["facts"] == len(TOLD)
-    assert all(answers(told))
 
 
 # row: X15
@@ -172,25 +151,6 @@ def test_a_process_that_lost_the_vault_writes_no_file_any_more(opened, stored, t
 def made(dsn):
     with administrator(dsn) as admin:
         return admin.execute("SELECT name, made FROM engram.migration").fetchall()
-
-
-def test_an_interrupted_migration_goes_on_where_it_was(empty, tmp_path, monkeypatch):
-    for number in (1, 2, 3):
-        (tmp_path / f"000{number}.sql").write_text(
-            f"CREATE TABLE t{number} (vault text, n int)"
-        )
-    broken = tmp_path / "0002.sql"
-    broken.write_text("CREATE TABLE t2 (vault text); CREATE TABLE t1 (n int)")
-    monkeypatch.setattr(schema, "MIGRATIONS", tmp_path)
-    with administrator(empty) as admin:
-        with pytest.raises(psycopg.errors.DuplicateTable):
-            schema.migrate(admin)
-        first = made(empty)
-        broken.write_text("CREATE TABLE t2 (vault text)")
-        schema.migrate(admin)
-        schema.migrate(admin)
-    assert made(empty)[:1] == first
-    assert [name for name, _ in made(empty)] == ["0001.sql", "0002.sql", "0003.sql"]
 
 
 def test_a_database_of_a_newer_program_is_left_alone(empty):
@@ -289,14 +249,6 @@ def test_a_restarted_server_is_found_again(stored, told):
     told.call("remember", {"text": "Anna sold the boat."})
 
 
-def test_a_server_that_is_away_is_told_without_its_password(stored):
-    dsn = "postgresql://me:secret@127.0.0.1:1/x"
-    with pytest.raises(UnavailableError) as fault:
-        PostgresStore(dsn, "v", "s")
-    assert "127.0.0.1" in fault.value.where
-    assert "secret" not in str(fault.value)
-
-
 def test_without_the_extra_the_fault_says_what_to_install(stored, monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     for name in ("connections", "schema", "owner", "postgres"):
@@ -372,29 +324,6 @@ def test_a_purge_searches_the_rows_of_the_database_too(stored, told):
         "notes/doctors.md",
         "engram.unit",
     }
-
-
-def test_an_index_of_all_vaults_finds_the_vectors_of_one(postgres):
-    """However few of them are among the nearest of all vaults: by HNSW alone."""
-    chance = np.random.default_rng(5)
-    rows = chance.normal(size=(400, 8)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    asked, tag = rows[0], secrets.token_hex(4)
-    order = np.argsort(-(rows @ asked))
-    with closing(PostgresStore(postgres, f"near-{tag}", "s")) as store:
-        store.vectors(Path("none"), tag).put(
-            {int(row): rows[row].tobytes() for row in order[:300]}
-        )
-    with closing(PostgresStore(postgres, f"far-{tag}", "s")) as store:
-        vectors = store.vectors(Path("none"), tag)
-        vectors.put({int(row): rows[row].tobytes() for row in order[300:]})
-        store.query("SELECT set_config('enable_seqscan', 'off', false)")
-        store.query("SELECT set_config('enable_sort', 'off', false)")
-        places = vectors.places(order[300:].tolist())
-        found = vectors.compare(asked.tobytes()).nearest(places, 10)
-        wanted = set(order[300:310].tolist())
-        near = {int(order[300 + position]) for position in found.tolist()}
-        assert len(near & wanted) >= 9
 
 
 # row: X15

@@ -148,16 +148,6 @@ def test_what_is_asked_to_be_kept_is_no_conversation():
 
 
 # row: E14
-def test_the_users_words_are_everybodys_and_answers_the_personas():
-    (user, answer) = said("I live in Bonn.", "assistant: Nice!")
-    assert (user.private_to, answer.private_to) == (None, "Mona")
-    (secret,) = said("Just between us: I live in Bonn.")
-    assert secret.private_to == "Mona"
-    (alone,) = said("Just between us: I live in Bonn.", persona=None)
-    assert alone.private_to == NO_PERSONA
-
-
-# row: E14
 def test_a_promise_stays_with_its_persona_and_a_fact_does_not():
     (turn,) = said("I'll run on Sunday.", persona="Coach")
     assert fact_persona("commitment", turn) == "Coach"

@@ -38,10 +38,3 @@ NO_PROMISES = rows("promise_rules", "no_promises")
 @pytest.mark.parametrize("text", NO_PROMISES)
 def test_what_others_do_what_happens_and_what_is_not_asserted_is_no_promise(text):
     assert "commitment" not in categories(text)
-
-
-# row: E16
-def test_a_promise_says_what():
-    turn = Turn("1", "s", "user", "Ich muss Milch kaufen.", MONDAY, speaker="user")
-    (one,) = engine.extract([turn], Policy().extraction).candidates
-    assert (one.text, one.when) == ("Die Person muss Milch kaufen.", None)

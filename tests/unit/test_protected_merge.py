@@ -120,34 +120,6 @@ def test_free_memories_are_folded_while_the_protected_ones_wait(keeping, fake):
     assert statuses(keeping, kept) == ["active"] * 3
 
 
-# row: A22
-@pytest.mark.parametrize(
-    "changes", [{"tags": ("remember",)}, {"category": "preference"}]
-)
-def test_protected_memories_that_are_alike_are_merged_only_after_a_tick(
-    keeping, changes
-):
-    names = told(
-        keeping, "Anna drinks oat milk.", "Anna really drinks oat milk.", **changes
-    )
-    report = run(keeping, "merge")
-    assert statuses(keeping, names) == ["active", "active"]
-    assert report["held"] == {"merge": "merge would end 1 protected memory"}
-    tick(keeping, "merge")
-    assert sorted(statuses(keeping, names)) == ["active", "superseded"]
-
-
-# row: A22
-def test_of_equal_statements_the_one_with_the_strongest_protection_stays(keeping):
-    """Though the other one is surer."""
-    text = "Anna drinks oat milk."
-    (weak,) = told(keeping, text, confidence=0.9)
-    (strong,) = told(keeping, text, category="preference", days=39)
-    assert lifecycle.protection(keeping.seen(weak)) is None
-    run(keeping, "merge")
-    assert statuses(keeping, [weak, strong]) == ["superseded", "active"]
-
-
 # row: C12
 def test_protected_memories_that_a_model_calls_the_same_are_asked_about(keeping, fake):
     told(keeping, *FILLER)
@@ -164,26 +136,6 @@ def test_protected_memories_that_a_model_calls_the_same_are_asked_about(keeping,
     assert sorted(statuses(keeping, names)) == ["active", "superseded"]
 
 
-# row: D10
-def test_a_dead_path_in_a_protected_memory_asks(tmp_path, settings, opened):
-    root = tmp_path / "code"
-    root.mkdir()
-    keeping = Keeping(opened(drift_roots=(str(root),)))
-    kept, free = keeping.plant(
-        keeping.made(
-            f"The release script is {root}/release.sh.",
-            days=9,
-            **OURS | {"category": "decision"},
-        ),
-        keeping.made(f"The build script is {root}/build.sh.", days=9, **OURS),
-    )
-    report = run(keeping, "drift")
-    assert statuses(keeping, [kept, free]) == ["active", "invalidated"]
-    assert report["held"] == {"drift": "drift would end 1 protected memory"}
-    tick(keeping, "drift")
-    assert statuses(keeping, [kept]) == ["invalidated"]
-
-
 # row: D9
 def test_a_machine_without_a_person_ends_no_protected_memory(opened, fake, settings):
     keeping = Keeping(opened(model=ModelSettings("fake", fake.url), holds="apply"))
@@ -192,15 +144,6 @@ def test_a_machine_without_a_person_ends_no_protected_memory(opened, fake, setti
     for name in ("fold", "cluster", "merge"):
         run(keeping, name)
     assert statuses(keeping, names) == ["active"] * 3
-
-
-# row: D9
-def test_a_probe_takes_no_importance_from_a_protected_memory(keeping, fake):
-    (name,) = told(keeping, ALLERGIES[0])
-    judging(fake, probe={"invalid": [1]})
-    run(keeping, "probe")
-    assert keeping.seen(name).importance == 0.5
-    assert tasks(fake) == []
 
 
 # row: D9

@@ -8,24 +8,18 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engram import config
-from engram.core import classify, decay, lifecycle
-from engram.core.attributes import ATTRIBUTES
-from engram.core.categories import CATEGORIES
+from engram.core import classify, lifecycle
 from engram.core.language.keep_requests import asked_to_keep
 from engram.core.policy import Policy
-from engram.core.records import Fact, Usage
-from engram.core.user_facts import standing_attribute
+from engram.core.records import Fact
 from engram.errors import BadRequestError, NotFoundError
 from engram.memory import VaultMemory
 from engram.serve import output
 from engram.vault.changes import PURGED
 from tests.conftest import Clock
 from tests.fakes.sentences import rows
-from tests.size import examples
 
 NOW = datetime(2026, 12, 1, 9, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -230,103 +224,7 @@ def test_the_list_of_what_fades_is_exhaustive(changes, said_by, why):
     )
 
 
-# row: A24
-# row: X10
-@examples(150)
-@given(
-    st.sampled_from(sorted(CATEGORIES)),
-    st.sampled_from(("episode", "note")),
-    st.sampled_from((0.1, 0.39, 0.4, 0.6, 0.8, 0.95)),
-    st.sampled_from((0.1, 0.29, 0.5, 0.9)),
-    st.sampled_from(
-        (("user", 1.0), ("assistant", 0.7), ("import", 0.5), ("tool", 0.5))
-    ),
-)
-def test_what_is_used_once_a_half_life_never_fades(
-    category, kind, confidence, importance, source
-):
-    """Whatever it is and whoever said it, for three years."""
-    said_by, trust = source
-    fact = replace(
-        SAID, category=category, kind=kind, confidence=confidence, importance=importance
-    )
-    usage, now = Usage(), NOW
-    while now < NOW + THREE_YEARS * DAY:
-        shortest = min(
-            decay.half_life(law, fact, usage, trust, POLICY) for law in decay.LAWS
-        )
-        now += timedelta(days=shortest)
-        vitals = decay.vitals(fact, usage, now, trust, POLICY)
-        assert (
-            lifecycle.departure(fact, usage, vitals, now, POLICY, said_by=said_by)
-            is None
-        )
-        usage = decay.after_recall(fact, usage, now, 0.0, POLICY)
-
-
-# row: B19
-# row: C17
-@pytest.mark.parametrize("days", [7, 30, 365])
-def test_a_guessed_end_does_not_end_a_protected_memory(days):
-    """Of what is not protected it does; an end that a person gave ends both."""
-    over = NOW + (days + 1) * DAY
-    guessed = replace(
-        SAID, text="Anna lives in Porto.", confidence=0.3, expires=NOW + days * DAY
-    )
-    fresh = decay.vitals(guessed, Usage(), over, 1.0, POLICY)
-    assert lifecycle.hidden_reason(guessed, over) is None
-    assert lifecycle.departure(guessed, Usage(), fresh, over, POLICY) is None
-    assert (
-        lifecycle.hidden_reason(replace(guessed, text="Anna sang."), over) == "expired"
-    )
-    given_end = replace(guessed, expires=NOW + days * DAY - timedelta(hours=9))
-    assert lifecycle.hidden_reason(given_end, over) == "expired"
-    assert lifecycle.departure(given_end, Usage(), fresh, over, POLICY) == (
-        "archive",
-        "expired",
-    )
-
-
 # -- standing attributes ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    rows("protection", "a_standing_attribute_is_recognised_by_its_words"),
-)
-def test_a_standing_attribute_is_recognised_by_its_words(text, told):
-    """In every language that somebody speaks to engram; its name may be another's where
-    a statement tells two.
-    """
-    found = standing_attribute(text)
-    assert found in {row.lasts for row in ATTRIBUTES.values()}
-    assert found == told or {found, told} <= {
-        "name",
-        "account",
-        "family",
-        "health",
-        "diet",
-        "how-to",
-        "work",
-    }
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The user watched a film about whales with Tom.",
-        "The user and others painted the kitchen yellow.",
-        "Ella lost her first tooth.",
-        "It rained all day.",
-        "The user went to Whitby by train on 29 May 2027.",
-        "The man crossed the street.",
-        "That is kind of nice.",
-        "Die Person hat gestern Suppe gekocht.",
-    ],
-)
-def test_a_moment_tells_no_standing_attribute(text):
-    """Else nothing would ever fade."""
-    assert not standing_attribute(text)
 
 
 @pytest.mark.parametrize(

@@ -97,27 +97,6 @@ def test_a_purged_memory_is_in_no_file_of_any_store(simulation, tell, named, tmp
 
 
 # row: X12
-def test_what_else_was_said_stays_with_its_evidence_and_its_history(
-    simulation, tell, named
-):
-    tell(*TOLD)
-    purged(simulation, ids=[named("walnuts")])
-    rows = simulation.call("list", limit=100)["memories"]
-    texts = [row["text"] for row in rows]
-    assert any("Berlin" in text for text in texts)
-    assert not any("walnuts" in text for text in texts)
-    hits = simulation.call("recall", query="Where does Anna live?")["hits"]
-    assert "My sister Anna lives in Berlin" in str(hits)
-    assert "My sister Anna lives in Berlin" in str(
-        simulation.call("why", id=named("Berlin"))
-    )
-    log = simulation._memory.vault.actions_of(named("Berlin"))
-    assert [row["action"] for row in log] == ["store"]
-    found = simulation._memory.call("doctor", {})["findings"]
-    assert {one["code"] for one in found} <= {"mode"}
-
-
-# row: X12
 def test_a_dry_run_lists_what_goes_and_changes_no_byte(
     simulation, tell, named, tmp_path
 ):
@@ -335,23 +314,6 @@ def test_words_are_found_as_they_are_and_escaped(raw):
 def test_other_words_are_no_trace(raw):
     assert not FOUND.in_bytes(raw)
     assert not FOUND.names_id(raw.decode())
-
-
-def test_a_row_goes_with_its_memory_and_other_rows_lose_only_the_words():
-    rows = [
-        {"memory": "01M83Q0M7RV7S616DP197KAXE2", "action": "store"},
-        {"memory": "B", "action": "store", "quote": "Dr. Quetzalbyte"},
-        {"id": "box", "memories": ["01M83Q0M7RV7S616DP197KAXE2", "B"]},
-        {"id": "e", "from": "person:dr_quetzalbyte", "to": "x y"},
-        {"memory": "C", "turn": "2026-11-23-main#^t12", "topics": ["quetzalbyte", "x"]},
-    ]
-    raw = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-    left = [json.loads(line) for line in purge.cut_rows(raw, FOUND).splitlines()]
-    assert left == [
-        {"memory": "B", "action": "store"},
-        {"id": "box", "memories": ["B"]},
-        {"memory": "C", "turn": "2026-11-23-main#^t12", "topics": ["x"]},
-    ]
 
 
 def test_nothing_is_cut_without_traces():

@@ -6,36 +6,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram.core.policy import ReviewPolicy
 from engram.core.records import Fact
 from engram.operations import questions
 from engram.vault import changes
 from engram.vault.reviews import conflict_note
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-POLICY = ReviewPolicy()
 
 
 def ago(**span):
     return NOW - timedelta(**span)
-
-
-# row: X9
-@pytest.mark.parametrize(
-    ("waiting", "shown", "expected"),
-    [
-        ("abcde", {}, "abc"),
-        ("abcde", {"a": ago(days=1)}, "abc"),
-        ("bcdef", {"a": ago(days=1)}, "bc"),  # an answered one counts for its week
-        ("abcdef", dict.fromkeys("abc", ago(days=8)), "abcdef"),
-        ("abcdefg", dict.fromkeys("abc", ago(days=8)), "abcdef"),
-        ("abcd", dict.fromkeys("abc", ago(days=6)), "abc"),
-        ("", {"a": ago(days=1)}, ""),
-    ],
-)
-def test_three_new_questions_are_shown_a_week(waiting, shown, expected):
-    """Those that were shown stay until they are answered."""
-    assert "".join(questions.admitted(waiting, shown, NOW, POLICY)) == expected
 
 
 # row: X9

@@ -81,22 +81,6 @@ def tied(memory, *seeds, persona="", **numbers):
 # Who is named.
 
 
-# row: A20
-# row: A15
-def test_a_memory_gains_where_the_question_names_whom_it_is_about(memory, keep):
-    """By a name or an alias, though its own words name nobody; the one about somebody
-    else does not.
-    """
-    hers = keep("Drinks oat milk now.", about='["[[Anna Müller]]"]')
-    his = keep("Drinks oat milk, too.", about='["[[Ben]]"]')
-    entity(memory, "Anna Müller", "[Annika]")
-    for asked in ("Does Anna Müller take oat milk?", "Annika's oat milk?"):
-        assert parts(memory, asked, hers)["subject"] == 0.15
-        assert "subject" not in parts(memory, asked, his)
-        assert order(memory, asked)[0] == hers
-    assert "subject" not in parts(memory, "Does Anna take oat milk?", hers)
-
-
 # How it was used, and what the operation chooses.
 
 
@@ -143,26 +127,6 @@ def test_a_mere_insight_is_worth_half(memory, keep, preset):
     assert found[insight]["text"] == pytest.approx(found[plain]["text"] / 2)
     assert found[pinned]["text"] == pytest.approx(found[plain]["text"])
     assert order(memory, "heron nests", preset=preset)[-1] == insight
-
-
-# row: A15
-# row: A18
-# row: C34
-def test_what_much_is_tied_to_does_not_rise_above_what_was_asked_for(memory, keep):
-    """The preset of beliefs weighs ties most; a memory tied to all that a question
-    meets is still no answer.
-    """
-    asked = keep("The violet umbrella hangs by the door.", about="[Anna]")
-    others = [
-        keep(f"An umbrella, number {n}, hangs here.", about=f"[Anna, P{n}]")
-        for n in range(20)
-    ]
-    hub = keep(
-        "Pays the rent on Mondays.", about=str(["Anna", *(f"P{n}" for n in range(20))])
-    )
-    told = order(memory, "violet umbrella", preset="belief", k=30)
-    assert told[0] == asked
-    assert {hub, *others} & set(told)
 
 
 # row: E7
@@ -230,18 +194,6 @@ def test_a_context_has_eight_facts_and_five_turns_and_others_where_places_are_le
     facts, turns = lines(9000)
     assert facts == 0
     assert turns >= 12
-
-
-# row: A29
-def test_the_context_shows_what_is_relevant_in_the_order_of_time(memory, keep):
-    keep("The heron of Anna nests by the mill.", about="[Anna]")
-    keep("The heron of Ben nests by the mill, too.", about="[Ben]")
-    told(memory, "I saw the heron nest by the mill.")
-    found = memory.call("context", {"query": "Where does the heron nest by the mill?"})
-    days = [line for line in found["parts"]["relevant"] if not line.startswith("- ")]
-    assert days == sorted(days, key=lambda line: line.partition(", ")[2])
-    assert any(line.startswith("- [user] I saw") for line in found["parts"]["relevant"])
-    assert found["tokens"] <= memory.settings.policy.recall.budget
 
 
 # row: X24
@@ -338,35 +290,6 @@ def test_a_stored_tie_is_followed_as_far_as_its_confidence_reaches(memory, keep,
     assert edges.at([far]) == (Edge(near, far, "similar", reinforced=clock()),)
 
 
-# row: C34
-# row: E14
-def test_no_tie_leads_to_or_through_what_a_persona_may_not_see(memory, keep, clock):
-    """Nor does another persona's memory take a place among the siblings."""
-    ours = keep("Anna comes to dinner.", about="[Anna]")
-    theirs = keep("Secret almonds.", about="[Anna]", persona="nurse")
-    beyond = keep("Walnuts.", about="[Clara]")
-    edges = [
-        EdgeRow(Edge(theirs, end, "similar", reinforced=clock()))
-        for end in (ours, beyond)
-    ]
-    memory.reconciler.entity_writer.edges.append(edges)
-    assert order(memory, "dinner") == [ours]
-    assert set(order(memory, "dinner", persona="nurse")) == {ours, theirs, beyond}
-    assert tied(memory, ours, siblings=1) == set()
-
-
-# row: C34
-# row: X5
-def test_the_past_is_answered_without_ties(memory, keep, clock):
-    """They are those of today."""
-    found, led_to = (
-        keep("Anna comes to dinner.", about="[Anna]"),
-        keep("Allergic to almonds.", about="[Anna]"),
-    )
-    assert order(memory, "dinner") == [found, led_to]
-    assert order(memory, "dinner", as_of=clock().isoformat()) == [found]
-
-
 # row: X5
 def test_the_past_is_answered_along_the_chain_of_what_took_its_place(memory, keep):
     """In today's words for what was then, and in the words of then for what came after."""
@@ -447,38 +370,6 @@ def test_a_chain_goes_round_no_circle_and_tells_no_persona_of_another(memory, ke
 # How far it is trusted.
 
 
-# row: C28
-def test_trust_moves_a_memory_up_and_doubt_down(memory, keep, clock):
-    """By its stage as its use makes it now, whatever the note says, and a dispute; the
-    parts sum to the score.
-    """
-    names = [
-        keep(f"The heron nests at mill {stage}.", stage="core")
-        for stage in ("core", "active", "validated")
-    ]
-    stale = keep("The heron nests at mill stale.", stage="core")
-    clock.advance(days=60)
-    candidate = keep("The heron nests at mill candidate.", stage="core", confidence=0.6)
-    disputed = keep("The heron nests at mill disputed.", verification="disputed")
-    used(memory, names[0], access=10, last_access=clock())
-    used(memory, names[1], access=1, last_access=clock())
-    used(memory, names[2], confirmations=1, evidence_at=clock())
-    hits = recalled(memory, "where was the heron, which nests", kinds=["fact"])
-    assert [hit["key"] for hit in hits] == [*names, candidate, stale, disputed]
-    assert [hit["parts"].get("nudge") for hit in hits] == [
-        0.08,
-        0.05,
-        0.03,
-        -0.01,
-        -0.06,
-        pytest.approx(-0.18),
-    ]
-    assert all(
-        hit["rank"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3)
-        for hit in hits
-    )
-
-
 # What is archived.
 
 
@@ -498,40 +389,6 @@ def test_archived_memories_answer_where_others_are_too_few_or_on_request(memory,
 
 
 # Who said it.
-
-
-# row: X27
-@pytest.mark.parametrize(
-    ("standing", "loud"),
-    [
-        ("tool", "heron nests mill heron {}"),
-        ("import", "My heron nests at the mill, day {}."),
-    ],
-)
-def test_one_source_from_outside_fills_three_places_of_ten_while_others_can(
-    memory, opened, standing, loud
-):
-    """Where the others are too few it takes what they leave. So for a loud tool, and
-    for an import no better.
-    """
-    policy = memory.settings.policy
-    for n in range(5):
-        told(memory, f"My heron nests at the mill, year {n}.", session=f"own {n}")
-    keys = {
-        told(memory, loud.format(n), session=f"loud {n}", standing=standing)[0]
-        for n in range(12)
-    }
-
-    def share(k):
-        return sum(
-            hit["key"] in keys for hit in recalled(memory, "heron nests mill", k=k)
-        )
-
-    assert [share(7), share(10)] == [2, 5]
-    memory = opened(
-        policy=replace(policy, recall=replace(policy.recall, source_share=1.0))
-    )
-    assert share(7) > 2
 
 
 # row: X27
@@ -605,33 +462,6 @@ def test_a_turn_that_a_person_removed_is_told_of_once(memory):
     assert answer["filtered"] == {"forgotten": 1}
 
 
-# row: X19
-def test_only_what_is_returned_is_looked_at_on_the_disk(memory, keep):
-    """A file that is gone is told of where its memory would have had a place, and the
-    next one takes it.
-    """
-    first, second, third = (
-        keep(f"The heron nests by the {place}.") for place in ("mill", "pond", "weir")
-    )
-    best = order(memory, "Where does the heron nest?")
-    assert set(best) == {first, second, third}
-
-    def lose(key):
-        (
-            memory.settings.vault / memory.call("show", {"id": key})["memory"]["path"]
-        ).unlink()
-        return memory.call(
-            "recall", {"query": "Where does the heron nest?", "kinds": ["fact"], "k": 1}
-        )
-
-    answer = lose(best[1])
-    assert [hit["key"] for hit in answer["hits"]] == best[:1]
-    assert "gone from its file" not in answer["filtered"]
-    answer = lose(best[0])
-    assert [hit["key"] for hit in answer["hits"]] == best[2:]
-    assert answer["filtered"]["gone from its file"] == 2
-
-
 # What must not be shown.
 
 
@@ -676,25 +506,6 @@ def test_a_quote_says_what_its_turn_says_now(memory):
     assert (hit["kind"], hit["quote"], hit["session"]) == ("fact", "", "")
 
 
-def test_a_memory_made_everybodys_does_not_tell_the_conversation_of_a_persona(memory):
-    """Who may read the memory may not read what was said in private."""
-    _, note = heron(memory, persona="work", private=True)
-    edit(note, "persona: work\n", "")
-    memory.files.rescan(None)
-    (hit,) = recalled(memory, "Where does the heron nest?")
-    assert (hit["kind"], hit["quote"], hit["session"]) == ("fact", "", "")
-    (hit,) = recalled(memory, "Where does the heron nest?", persona="work")
-    assert hit["quote"] == "Remember that the heron nests by the mill."
-
-
-def test_what_was_given_to_a_persona_is_nobody_elses_at_once(memory):
-    """Also where nobody has noticed yet what the person wrote into the file."""
-    for path in heron(memory):
-        edit(path, "---\nid:", "---\npersona: work\nid:")
-    answer = memory.call("recall", {"query": "Where does the heron nest?"})
-    assert answer["hits"] == []
-
-
 # Words that must be found.
 
 
@@ -725,20 +536,6 @@ def test_a_name_is_never_a_stop_word(memory, name):
     memory.pipeline.flush()
     first = recalled(memory, question)[0]
     assert key in {first["key"], first["source"]}
-
-
-# row: X13
-def test_names_that_are_words_are_found(memory):
-    """In a question that names nobody else."""
-    names = "Ada Art Ben Bill Den Die Else Faith Hope Jack Mark May Rob Sue Una Will".split()  # noqa: SIM905
-    keys = {
-        name: told(memory, f"{name} owns a heron.", session=f"of {name}")[0]
-        for name in names
-    }
-    memory.pipeline.flush()
-    for name, key in keys.items():
-        first = recalled(memory, f"What does {name} own?")[0]
-        assert key in {first["key"], first["source"]}, name
 
 
 # row: X13

@@ -34,32 +34,6 @@ def observe(sim, text, role="user"):
 
 
 # row: X14
-def test_a_raw_turn_has_its_date_though_nothing_was_distilled(sim):
-    """The words stay in `text`; the date stands beside them in what a bot reads."""
-    said = "So the recital is on Saturday the 5th, at the old school."
-    observe(sim, said, role="assistant")
-    found = sim.call("recall", query="when is the recital?")
-    turn = next(hit for hit in found["hits"] if hit["kind"] == "turn")
-    assert turn["text"] == said
-    assert [list(pair) for pair in turn["dates"]] == [
-        ["on Saturday the 5th", "2026-12-05"]
-    ]
-    assert "on Saturday the 5th (2026-12-05), at the old school" in found["text"]
-    context = sim.call("context", query="when is the recital?")
-    assert "(2026-12-05)" in context["text"]
-
-
-# row: X14
-def test_the_day_of_a_turn_is_local(sim):
-    """Half an hour after midnight it is a day later than in UTC, and `tomorrow` too."""
-    observe(sim, "Tomorrow, the violin.")
-    found = sim.call("recall", query="violin")
-    assert "Friday, 2026-11-20:" in found["text"]
-    assert "Tomorrow (2026-11-21), the violin" in found["text"]
-    assert "2026-11-19" not in sim.call("context", query="violin")["text"]
-
-
-# row: X14
 def test_an_episode_has_the_day_on_which_it_happened(sim):
     """Not the day on which it was told."""
     observe(sim, "I visited Lisbon last Monday.")

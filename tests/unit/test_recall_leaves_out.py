@@ -21,20 +21,6 @@ def recalled(memory, query):
 
 
 # row: X24
-def test_a_turn_is_no_hit_for_its_neighbours_alone(memory):
-    told(
-        memory,
-        "My sister Mira lives in Graz.",
-        "I hear that it is lovely in the spring.",
-        "I am allergic to penicillin.",
-    )
-    answer = memory.call("recall", {"query": "Graz", "kinds": ["turn"]})
-    assert len(answer["hits"]) == 1
-    assert "Graz" in answer["hits"][0]["text"]
-    assert answer["filtered"]["do not fit the question"] > 0
-
-
-# row: X24
 @pytest.mark.parametrize(
     "text", ["Sounds great, thank you!", "What is the heron called?"]
 )
@@ -42,18 +28,6 @@ def test_a_courtesy_or_a_question_is_no_hit(memory, text):
     told(memory, text, "The heron at the mill sounds great.", text)
     for query in ("what is the heron called", "sounds great"):
         assert text not in recalled(memory, query)[0]
-
-
-# row: X24
-def test_the_rest_of_a_conversation_does_not_follow_a_plain_answer(memory):
-    told(
-        memory,
-        "I am allergic to penicillin.",
-        "You might look at a humidifier as well.",
-        "My car is a red Fiat.",
-    )
-    texts, _ = recalled(memory, "what am I allergic to")
-    assert texts == ["The user is allergic to penicillin."]
 
 
 # row: X24

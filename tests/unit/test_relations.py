@@ -61,20 +61,6 @@ def works(place, **more):
 
 
 # row: B1
-def test_a_new_relation_that_holds_to_one_at_a_time_ends_the_old():
-    """Both stay, each with the time in which it held."""
-    (first,) = update_relations([], works("a"), ago(100), POLICY, single=True)
-    old, new = update_relations([first], works("b"), ago(50), POLICY, single=True)
-    assert (old.target, old.valid_from, old.valid_until) == ("org:a", ago(100), ago(50))
-    assert (new.target, new.valid_from, new.valid_until) == ("org:b", ago(50), None)
-    back = update_relations([old, new], works("a"), NOW, POLICY, single=True)
-    assert [(edge.target, edge.valid_from, edge.valid_until) for edge in back] == [
-        ("org:b", ago(50), NOW),
-        ("org:a", NOW, None),
-    ]
-
-
-# row: B1
 def test_a_relation_may_end_without_another_in_its_place():
     """What held between the two then; what was heard later to hold goes on, and what
     was never known is no news.
@@ -112,24 +98,6 @@ def test_what_was_said_earlier_but_learned_later_ends_where_the_next_began():
     assert update_relations([now], works("a"), ago(90), POLICY, single=True) == (
         works("a", reinforced=ago(90), valid_from=ago(90), valid_until=ago(10)),
     )
-
-
-# row: B1
-# row: C34
-def test_a_relation_said_again_is_reinforced_once_for_each_time_it_was_said():
-    """The same evidence twice changes nothing, whatever type the entity has by now."""
-    (first,) = update_relations(
-        [], works("a", confidence=0.8), ago(20), POLICY, single=True
-    )
-    again = Edge("concept:mira", "place:a", "relation", "works_at")
-    (held,) = update_relations([first], again, ago(10), POLICY, single=True)
-    assert (held.confidence, held.reinforced, held.source) == (
-        pytest.approx(0.85),
-        ago(10),
-        "person:mira",
-    )
-    for when in (ago(10), ago(15), ago(20)):
-        assert update_relations([held], again, when, POLICY, single=True) == ()
 
 
 # row: B1
@@ -243,25 +211,6 @@ def test_a_line_says_by_its_days_when_it_holds(since, until, held):
     line = RelationLine("works_at", "A", since, until)
     assert when_held(line, NOW.date()) == held
     assert current_lines([line], NOW.date()) == ([line] if held == "now" else [])
-
-
-# row: B1
-def test_an_ended_line_stays_as_history_and_a_removed_one_stays_out():
-    held = RelationLine("works_at", "A", since="2024")
-    over = replace(held, until="2026-03-04")
-    ended = RelationUpdate("works_at", "A", held, over, is_new=False)
-    assert line_changes([held], [ended]) == ([over], [held])
-    assert line_changes([over], [ended]) == ([], [])
-    assert line_changes([], [ended]) == ([], [])
-    # a line without days, as older versions wrote it
-    plain = RelationLine("works_at", "A")
-    assert line_changes([plain], [ended]) == ([over], [plain])
-    # what never held is no history
-    void = RelationUpdate("works_at", "A", held, None, is_new=False)
-    assert line_changes([held], [void]) == ([], [held])
-    # a second time at one place stands beside the first
-    again = RelationUpdate("works_at", "A", None, plain, is_new=True)
-    assert line_changes([over], [again]) == ([plain], [])
 
 
 # row: B1

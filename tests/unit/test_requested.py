@@ -68,23 +68,6 @@ def test_a_digest_shows_nothing_forgotten_or_of_another_persona(simulation, tell
 
 
 # row: A34
-def test_two_memories_become_one_and_an_undo_brings_both_back(simulation, tmp_path):
-    one = simulation.call("remember", text="Anna drinks green tea in the morning.")
-    two = simulation.call("remember", text="Breakfast for Anna means sencha.")
-    before = tree(tmp_path / "vault")
-    tried = simulation.call("merge", id=one["id"], other=two["id"], dry_run=True)
-    assert tried["actions"]
-    assert tree(tmp_path / "vault") == before
-    made = simulation.call("merge", id=one["id"], other=two["id"])
-    assert list(memories(simulation)) == ["Anna drinks green tea in the morning."]
-    gone = simulation._memory.index.catalog.find_fact(two["id"])
-    assert (gone.status, gone.superseded_by) == ("superseded", (one["id"],))
-    simulation.call("undo", id=made["run"])
-    assert len(memories(simulation)) == 2
-    assert tree(tmp_path / "vault") == before
-
-
-# row: A34
 def test_two_names_of_one_person_become_one(simulation, tell, tmp_path):
     tell("My colleague Katharina plays chess.", "My friend Kathi has a boat.")
     before = tree(tmp_path / "vault")

@@ -77,12 +77,6 @@ def asked(memory, told):
     return memory.settings.vault / made.path
 
 
-def trash(vault):
-    return sorted(
-        path.relative_to(vault).as_posix() for path in vault.glob(".trash/*/*.md")
-    )
-
-
 def tree(vault):
     return {str(path): path.read_bytes() for path in vault.rglob("*") if path.is_file()}
 
@@ -162,59 +156,6 @@ def test_keeping_what_was_removed_before_lifts_its_tombstone(memory, queue, cloc
     doubtful(memory)
     queue.answer("01KBH2", "keep")
     assert memory.index.tombstones.keys == set()
-
-
-# row: X8
-# row: X9
-@pytest.mark.parametrize("quote", ["", "Anna maybe moved"])
-def test_a_dropped_doubt_does_not_come_back(memory, queue, vault, clock, quote):
-    """Its bytes lie in the trash; its turn is buried with it only where that says so."""
-    path = doubtful(memory, quote=quote, source="talk#^t1")
-    tick(path, "drop")
-    before = path.read_bytes()
-    assert queue.obey(None) == {}
-    assert trash(vault) == [f".trash/2026-11-20/{path.name}"]
-    assert (vault / trash(vault)[0]).read_bytes() == before
-    assert memory.index.tombstones.keys == {content_hash("Anna moved to Porto.")} | (
-        {"talk#^t1"} if quote else set()
-    )
-    assert queue.cases.open_cases() == []
-
-
-# row: X9
-def test_the_newer_of_two_supersedes_the_older(memory, queue, vault, told, clock):
-    """Both ways; the older was true until then, and as of then it is the answer."""
-    path = asked(memory, told)
-    tick(path, "newer")
-    assert queue.obey([str(path)]) == {}
-    old, new = (fact_of(memory, fact.text) for fact in told)
-    assert (old.status, old.end_reason, old.superseded_by) == (
-        "superseded",
-        "superseded: you said so",
-        (new.id,),
-    )
-    assert (new.status, new.supersedes, new.verification) == (
-        "active",
-        (old.id,),
-        "user_confirmed",
-    )
-    assert old.valid_until == new.created
-    assert trash(vault) == [f".trash/2026-11-23/{path.name}"]
-    assert memory.index.tombstones.keys == set()
-    hits = memory.call(
-        "recall", {"query": "Where has Mira settled?", "kinds": ["fact"]}
-    )["hits"]
-    assert [hit["text"] for hit in hits] == [new.text]
-    hits = memory.call("recall", {"query": "Where does Mira sail from?"})["hits"]
-    assert [(hit["text"], hit["ended"]) for hit in hits] == [
-        (new.text, ""),
-        (old.text, "2026-11-23"),
-    ]
-    then = memory.call(
-        "recall",
-        {"query": "Where has Mira settled?", "kinds": ["fact"], "as_of": "2026-11-21"},
-    )["hits"]
-    assert [hit["text"] for hit in then] == [old.text]
 
 
 # row: X9
@@ -442,21 +383,6 @@ def test_a_corrected_statement_ends_and_never_comes_back(memory, queue, clock):
         memory.call("correct", {"id": new.id, "text": "Mira sails from Porto!"})
 
 
-# row: X8
-def test_a_correction_back_to_what_was_removed_before_lifts_its_tombstone(
-    memory, queue, clock
-):
-    """Tea, coffee, tea."""
-    memory.call("remember", {"text": "Mira drinks tea.", "category": "preference"})
-    first = fact_of(memory, "Mira drinks tea.")
-    second = memory.call("correct", {"id": first.id, "text": "Mira drinks coffee."})
-    clock.advance(days=1)
-    third = memory.call("correct", {"id": second["id"], "text": "Mira drinks tea."})
-    active = [fact for fact in every(memory) if fact.status == "active"]
-    assert [fact.id for fact in active] == [third["id"]]
-    assert content_hash("Mira drinks tea.") not in memory.index.tombstones.keys
-
-
 # row: C17
 def test_a_confirmed_memory_stays_and_a_disputed_one_is_marked(memory, queue, clock):
     """A speculation no longer ends by itself."""
@@ -521,16 +447,3 @@ def test_a_decision_about_a_doubtful_memory_can_be_taken_back(memory, vault, dec
     ]
     assert memory.call("decide", {"id": case["id"], "decision": "keep"})["run"]
     assert memory.call("show", {"id": case["id"]})["memory"]["status"] == "active"
-
-
-# row: X6
-@pytest.mark.parametrize("decision", ["newer", "older", "both"])
-def test_a_decision_about_a_conflict_can_be_taken_back(memory, told, vault, decision):
-    asked(memory, told)
-    (pair,) = [one["id"] for one in memory.call("review", {"all": True})["cases"]]
-    files = {path: path.read_bytes() for path in vault.glob("[fr]*/**/*.md")}
-    decided(memory, pair, decision)
-    assert {path: path.read_bytes() for path in vault.glob("[fr]*/**/*.md")} == files
-    assert [one["id"] for one in memory.call("review", {"all": True})["cases"]] == [
-        pair
-    ]

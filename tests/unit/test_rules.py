@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engram.core.categories import CATEGORIES
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
-from engram.extraction.rules.engine import EXTRACTOR, extract, is_person
+from engram.extraction.rules.engine import EXTRACTOR, extract
 from tests.fakes.sentences import rows
 from tests.size import examples
 
@@ -90,25 +90,10 @@ def test_a_question_is_never_a_fact(text):
     assert facts(text.rstrip(".!") + "?") == ()
 
 
-# row: C3
-def test_a_named_speaker_is_the_subject():
-    """A speaker's name stands in the statement and first among the entities."""
-    (one,) = facts("I have a dog named Rex.", speaker="Caroline")
-    assert one.text == "Caroline has a dog named Rex."
-    assert one.about == ("Caroline", "Rex")
-
-
 def test_an_unnamed_user_is_left_out_of_about():
     """An empty `about` means the owner; others are still named."""
     assert facts("I love hiking.")[0].about == ()
     assert facts("I have a dog named Rex.")[0].about == ("Rex",)
-
-
-def test_the_assistant_says_nothing_about_itself_or_the_user():
-    """What an assistant claims is no evidence."""
-    assert facts("I live in Paris. You love tea.", role="assistant") == ()
-    assert facts("I live in Paris.", role="assistant", speaker="GPT-5") == ()
-    assert facts("I live in Paris.", role="system", speaker="Anna") == ()
 
 
 def test_a_persona_with_a_name_is_still_a_bot():
@@ -122,47 +107,6 @@ def test_a_second_person_is_believed_about_themselves_a_little_less():
     (theirs,) = facts("I love hiking.", role="assistant", speaker="Ben")
     assert theirs.text == "Ben loves hiking."
     assert theirs.confidence < mine.confidence
-
-
-def test_orders_are_read_only_where_an_assistant_listens():
-    """Between two people `never use emojis` is no standing instruction."""
-    order = turn("Never use emojis.", speaker="Anna")
-    assert [one.text for one in extract([order], POLICY).candidates] == [
-        "The user asks the assistant: Never use emojis."
-    ]
-    assert (
-        extract(
-            [order, turn("Hi!", name="t2", role="assistant", speaker="Ben")], POLICY
-        ).candidates
-        == ()
-    )
-
-
-@pytest.mark.parametrize(
-    "label", ["Caroline", "Jean-Luc", "José", "李雷", "Anna Müller"]
-)
-def test_a_name_is_a_person(label):
-    """Names in any script are people."""
-    assert is_person(label)
-
-
-@pytest.mark.parametrize(
-    "label",
-    ["", " ", "assistant", "User", "gpt-4o", "Claude", "bot_7", "unknown", "a/b"],
-)
-def test_a_label_is_no_person(label):
-    """Roles and model names are not."""
-    assert not is_person(label)
-
-
-# row: X14
-def test_dates_are_resolved_and_kept():
-    """The statement holds the date, the quote the original words, `when` the interval."""
-    (one,) = facts("I moved to Lisbon last month.")
-    assert one.when is not None
-    assert one.when.start == datetime(2026, 10, 1, tzinfo=NOW.tzinfo)
-    assert one.when.words == "last month"
-    assert "last month" in one.quote
 
 
 def test_a_plan_in_the_past_is_no_plan():
@@ -193,27 +137,9 @@ def test_a_batch_is_capped_and_keeps_the_surest():
     assert found.extractor == EXTRACTOR
 
 
-def test_what_was_refused_is_counted():
-    """`dropped` names the reason."""
-    assert extract([turn("Do I love tea? I live in...")], POLICY).dropped == {
-        "question": 1,
-        "unfinished": 1,
-    }
-
-
 def test_long_pasted_text_is_not_read():
     """A very long turn is somebody's text."""
     assert extract([turn("I love hiking. " * 200)], POLICY).dropped == {"pasted": 1}
-
-
-def test_two_facts_of_one_sentence_are_two():
-    """Clauses are read one by one."""
-    found = facts("I live in Lisbon and I love hiking, but I hate crowds.")
-    assert [one.text for one in found] == [
-        "The user lives in Lisbon.",
-        "The user loves hiking.",
-        "The user hates crowds.",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -243,14 +169,3 @@ def test_only_the_sentence_before_is_taken_back():
     found = extract([turn("I live in Oslo. I love tea. No, coffee.")], POLICY)
     assert [one.text for one in found.candidates] == ["The user lives in Oslo."]
     assert found.dropped == {"taken back": 1}
-
-
-# row: X14
-def test_a_time_before_the_clause_is_its_time():
-    """`From December` is when it begins to hold, in the speaker's words."""
-    (one,) = facts("From December my boss is Ben Young.")
-    assert one.when is not None
-    assert (one.when.start, one.when.words) == (
-        datetime(2026, 12, 1, tzinfo=NOW.tzinfo),
-        "December",
-    )

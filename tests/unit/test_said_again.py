@@ -49,29 +49,3 @@ def test_what_is_remembered_again_replaces_its_correction(simulation):
     run = simulation.call("runs")["runs"][0]["id"]
     simulation.call("undo", id=run)
     assert "The hint is the green house." in active(simulation)
-
-
-# row: X27
-def test_an_import_that_repeats_the_old_state_replaces_nothing(simulation):
-    say(simulation, "I drive a Golf.", "I drive a Tesla now.")
-    old = {"origin": "import", "occurred_at": "2026-12-01T10:00:00"}
-    say(simulation, "I drive a Golf.", **old)
-    assert "The user drives a Tesla." in active(simulation)
-
-
-# row: A10
-def test_another_one_replaces_nothing(simulation):
-    """Several dogs are possible; nothing says it was wrong."""
-    say(simulation, "My dog is called Rex.", "My dog is called Max.")
-    assert len(active(simulation)) == 2
-
-
-# row: X23
-def test_a_restored_memory_ends_by_an_answer_only(simulation):
-    say(simulation, "I live in Rome.")
-    (known,) = simulation.call("list")["memories"]
-    simulation.call("forget", id=known["id"])
-    simulation.call("update", id=known["id"], status="active")
-    say(simulation, "I moved to Oslo.")
-    assert known["text"] in active(simulation)
-    assert simulation.call("review")["cases"]

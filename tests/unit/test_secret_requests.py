@@ -37,13 +37,6 @@ def test_expiry_and_security_code_go_with_their_card(text):
 
 
 # row: X11
-def test_other_numbers_beside_a_card_stay():
-    text = f"I paid 300 euros with {CARD} on 03/04/2026 at 12:30 for 2 seats."
-    assert redact(text).text == text.replace(CARD, "[redacted: card]")
-    assert redact("The fair of 08/29 has code 123.").found == {}
-
-
-# row: X11
 @pytest.mark.parametrize(
     "text", ["The shop alarm code is 3306.", "My password is Kestrel-4821!"]
 )
@@ -80,15 +73,6 @@ def test_a_refused_request_in_a_chat_is_told_and_makes_no_memory(memory, text):
     assert "secret" in refused["why"]
     assert "password manager" in refused["fix"]
     assert memory.call("list", {"status": "all"})["memories"] == []
-
-
-# row: X11
-def test_a_request_without_a_secret_is_not_refused(memory):
-    turn = {"text": "Remember that the gate code is 4471."}
-    assert memory.call("observe", {"turns": [turn]})["not_remembered"] == []
-    memory.call("flush", {})
-    (known,) = memory.call("list", {})["memories"]
-    assert "4471" in known["text"]
 
 
 # row: X11

@@ -39,59 +39,6 @@ def turns(raw: bytes, path: str = PATH) -> list[FiledTurn]:
     return list(conversation.turns)
 
 
-def titles(raw: bytes) -> list[str]:
-    return [line for line in raw.decode().split("\n") if line.startswith("> [!")]
-
-
-# row: X1
-def test_a_turn_is_a_callout_and_a_block_id():
-    """Role, local time, speaker and the caller's id in its title; the key is the link
-    to it.
-    """
-    raw = sessions.new_session(
-        [said(1, "one\n\ntwo", speaker="Anna", persona=None)], ZONE
-    )
-    assert raw.decode().partition("---\n## ")[2] == (
-        "Conversation\n\n> [!user] 21:13 Anna %%id1%%\n> one\n>\n> two\n\n^t1\n"
-    )
-    assert turns(raw)[0].key == f"{STEM}#^t1"
-
-
-# row: X1
-@pytest.mark.parametrize(
-    ("changes", "title"),
-    [
-        ({}, "> [!user] 21:13 %%id1%%"),
-        (
-            {"role": "assistant", "origin": "import"},
-            "> [!assistant] 21:13 %%id1|import%%",
-        ),
-        ({"occurred_at": START + timedelta(seconds=7)}, "> [!user] 21:13:07 %%id1%%"),
-        ({"speaker": "%% [x]\n"}, "> [!user] 21:13 &#37;&#37; \\[x\\]&#10; %%id1%%"),
-        ({"speaker": "22:00"}, "> [!user] 21:13 22:00 %%id1%%"),
-        ({"id": "a|b %%"}, "> [!user] 21:13 %%a&#124;b &#37;&#37;%%"),
-    ],
-)
-def test_whatever_a_title_holds_reads_back(changes, title):
-    """Any speaker, any id, seconds where there are any, and an origin other than chat."""
-    turn = said(1, **changes)
-    raw = sessions.new_session([turn], ZONE)
-    assert titles(raw) == [title]
-    assert turns(raw) == [turn]
-
-
-# row: B18
-def test_an_append_of_what_is_there_changes_nothing():
-    """A replay after a crash finds its turns written."""
-    raw = sessions.new_session([said(1), said(2)], ZONE)
-    assert sessions.append_turns(raw, [said(1), said(2)], ZONE)[0] == raw
-    assert turns(sessions.append_turns(raw, [said(2), said(3)], ZONE)[0]) == [
-        said(1),
-        said(2),
-        said(3),
-    ]
-
-
 # row: X3
 def test_a_persons_words_around_the_conversation_stay():
     """Turns go behind the last turn, before what the person wrote below it."""
@@ -129,28 +76,6 @@ def test_a_block_id_that_a_person_took_is_not_used_twice():
     ] == ["t1", "t3"]
 
 
-def test_where_a_turn_was_put_is_told():
-    """The planned block, or the one that it got because a person took that."""
-    raw = sessions.new_session([said(1)], ZONE) + b"\nMy paragraph.\n\n^t2\n"
-    new = sessions.append_turns(raw, [said(2)], ZONE)[0]
-    assert [
-        filed.block for filed in sessions.append_turns(new, [said(1), said(2)], ZONE)[1]
-    ] == ["t1", "t3"]
-
-
-def test_a_session_is_continued_across_files_by_its_name():
-    """The file's stem has the date, the thread and the device; a taken one gets a number."""
-    day, device, own = START.astimezone(ZONE), "a1b2c3d4e5f60718", f"{STEM}_a1b2c3"
-    assert sessions.stem("Coffee plans", day, device, lambda _: False) == own
-    second = sessions.stem("Coffee plans", day, device, {own}.__contains__)
-    assert second == f"{own}-2"
-    devices = [sessions.device_in(one) for one in (STEM, own, second)]
-    assert devices == ["", "a1b2c3", "a1b2c3"]
-    assert sessions.is_written_by(second, device)
-    assert not sessions.is_written_by(STEM, device)
-    assert sessions.path(STEM) == f"sessions/2026-11-20/{STEM}.md"
-
-
 def test_a_turn_written_by_hand_is_taken_as_far_as_it_goes():
     """Without id it has its block's name, without time that of the turn before."""
     raw = (
@@ -166,16 +91,6 @@ def test_a_turn_written_by_hand_is_taken_as_far_as_it_goes():
     )
     assert last.turn.occurred_at == START
     assert len(turns(raw)) == 2
-
-
-def test_a_callout_without_block_id_is_the_persons():
-    """Only what has both is a turn."""
-    raw = (
-        sessions.new_session([said(1)], ZONE)
-        + b"\n> [!user] 21:20 I wonder\n> aloud\n\nMine.\n"
-    )
-    assert turns(raw) == [said(1)]
-    assert turns(sessions.append_turns(raw, [said(2)], ZONE)[0]) == [said(1), said(2)]
 
 
 def test_a_block_id_that_stands_twice_is_a_problem():
@@ -200,14 +115,6 @@ def test_a_role_that_does_not_exist_is_refused():
         sessions.new_session([said(1, role="robot")], ZONE)
     with pytest.raises(ConflictError):
         sessions.append_turns(b"---\nsession: x\n---\n", [said(1)], ZONE)[0]
-
-
-# row: X1
-def test_a_persona_belongs_to_the_whole_conversation():
-    """It stands in the front matter once."""
-    raw = sessions.new_session([said(1, persona="work")], ZONE)
-    assert frontmatter.read(raw).keys["persona"] == "work"
-    assert turns(raw)[0].turn.persona == "work"
 
 
 # row: E9

@@ -4,15 +4,12 @@ and the gaps it declares.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from engram.config import ModelSettings
-from engram.core import importance
 from engram.core.markdown import read_block
-from engram.core.policy import DedupPolicy
 from engram.errors import BadRequestError
 from engram.vault import frontmatter
 from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
@@ -157,22 +154,6 @@ def test_what_was_told_outlives_the_process(told, clock, opened):
 
 
 # row: E14
-def test_the_thirty_first_minute_has_one_meaning(told, clock):
-    """A turn after exactly 30 minutes goes on in its session; it is not summed up
-    before, nor begun anew.
-    """
-    first = say(told, "The tram in Porto was late.")
-    clock.advance(minutes=30)
-    work(told)
-    assert "one_liner" not in file(told, first)
-    assert say(told, "It was number 22.") == first
-    clock.advance(minutes=30, seconds=1)
-    work(told)
-    assert frontmatter.read(file(told, first).encode()).keys["summarised"] == 2
-    assert say(told, "The boat was better.") != first
-
-
-# row: E14
 def test_two_sessions_side_by_side_do_not_overwrite_each_other(told):
     """Each rolling text is in the file of its own talk, and in the context of its own
     session.
@@ -208,76 +189,6 @@ def test_the_same_said_in_two_sessions_at_once_is_one_memory(told):
     assert len(list((told.settings.vault / "facts").rglob("*.md"))) == 1
 
 
-# row: E14
-def test_a_name_heard_in_other_writings_is_one_entity(memory):
-    """Case, blanks and hyphens; a writing that sounds alike is another until somebody
-    says it is the same.
-    """
-    for text in ("Anna-Müller sings in the choir.", "ANNA MÜLLER sings on Mondays."):
-        memory.call("remember", {"text": text, "about": [text.partition(" sings")[0]]})
-    people = list((memory.settings.vault / "entities").rglob("*.md"))
-    assert len(people) == 1
-    people[0].write_bytes(
-        frontmatter.edit(people[0].read_bytes(), {"aliases": ["Hanna Miller"]})
-    )
-    memory.reconciler.entity_writer.refresh()
-    memory.call(
-        "remember",
-        {"text": "Hanna Miller sings in the rain.", "about": ["Hanna Miller"]},
-    )
-    assert list((memory.settings.vault / "entities").rglob("*.md")) == people
-
-
-# row: E14
-def test_importance_rises_with_each_mention_and_its_base_stays(memory):
-    """In recall and in the spine; the note keeps what it was given (`D2`)."""
-    policy = DedupPolicy()
-    values = [importance.after_mentions(0.5, mentions, policy) for mentions in range(5)]
-    assert values == sorted(set(values))
-    assert (values[0], importance.after_mentions(1.0, 9, policy)) == (0.5, 1.0)
-    for text in ("I love oat milk.", "I love strong tea."):
-        memory.call(
-            "remember", {"text": text, "category": "preference", "importance": 0.5}
-        )
-    memory.call("remember", {"text": "I love strong tea!"})
-    memory.usage_tracker.flush()
-    for number in range(20):
-        memory.call(
-            "observe",
-            {"turns": [{"session": "trip", "text": f"The tide was {number} metres."}]},
-        )
-    memory.call("consolidate", {"only": "spine"})
-    spine = (memory.settings.vault / "spine.md").read_text()
-    assert spine.index("strong tea") < spine.index("oat milk")
-    assert {fact.importance for fact in memory.index.catalog.facts()} == {0.5}
-
-
-# row: E14
-def test_sessions_state_and_reads_are_the_personas_memories_are_everybodys(told, clock):
-    """A write may be private to a persona; what is not, all know."""
-    told.call("remember", {"text": "I sing in the choir.", "pinned": True})
-    told.call(
-        "remember", {"text": "I am afraid of geese.", "pinned": True, "persona": "Muse"}
-    )
-    for number in range(5):
-        say(told, f"The tram in Porto was number {number}.", persona="Muse")
-    clock.advance(minutes=31)
-    work(told)
-    muse, iris = (context(told, persona=name) for name in ("Muse", "Iris"))
-    assert "choir" in muse["text"]
-    assert "choir" in iris["text"]
-    assert "geese" in muse["text"]
-    assert "geese" not in iris["text"]
-    assert SUMMARY["one_liner"] in muse["text"]
-    assert SUMMARY["one_liner"] not in iris["text"]
-    assert (muse["state"]["messageCount"], iris["state"]["messageCount"]) == (5, 0)
-    assert list(
-        json.loads((told.settings.vault / "state/sessions.json").read_text())[
-            "personas"
-        ]
-    ) == ["Muse"]
-
-
 # row: E18
 def test_a_context_keeps_its_budget_and_drops_what_matters_least_first(memory, clock):
     """What is relevant, then the last summary, then threads; foundation and promises
@@ -307,45 +218,6 @@ def test_a_context_keeps_its_budget_and_drops_what_matters_least_first(memory, c
     assert whole["tokens"] <= 1200
     with pytest.raises(BadRequestError):
         memory.call("context", {"budget": 5})
-
-
-# row: E18
-def test_facts_in_a_context_say_where_they_come_from(memory):
-    """Said by the user, or asked to keep; and what was handed out is not learned again
-    (X7).
-    """
-    memory.call("remember", {"text": "I am allergic to walnuts.", "pinned": True})
-    memory.call(
-        "observe",
-        {
-            "turns": [
-                {"session": "trip", "text": "My name is Mira and I live in Lisbon."}
-            ]
-        },
-    )
-    (name,) = [
-        fact.id for fact in memory.index.catalog.facts() if "Lisbon" in fact.text
-    ]
-    memory.call("update", {"id": name, "pinned": True})
-    found = memory.call("context", {"session": "trip"})
-    labels = {
-        line.partition("]")[2].strip(): line[3 : line.index(",")]
-        for line in found["parts"]["foundation"]
-    }
-    assert {label for text, label in labels.items() if "walnuts" in text} == {
-        "user (remembered)"
-    }
-    assert {label for text, label in labels.items() if "Lisbon" in text} == {"user"}
-    memory.call("remember", {"text": "The heron likes oats."})
-    (line,) = [
-        line
-        for line in memory.call("context", {"query": "heron"})["parts"]["relevant"]
-        if "heron" in line
-    ]
-    assert line.startswith("- [user (remembered), ")
-    facts = len(memory.index.catalog.facts())
-    memory.call("observe", {"turns": [{"session": "trip", "text": found["text"]}]})
-    assert len(memory.index.catalog.facts()) == facts
 
 
 # row: E16
@@ -402,37 +274,6 @@ def test_a_promise_whose_day_is_long_over_crowds_out_no_other(memory, clock):
     memory.call("consolidate", {"only": "spine"})
     page = read_block((vault / "spine.md").read_text(), "open_loops")
     assert ("late fence" in page, "old fence" in page) == (True, False)
-
-
-# row: E9
-def test_the_last_message_in_the_state_is_that_of_each_turn(memory, clock):
-    """At once, filed or not, by persona, and without what was forgotten since."""
-
-    def state(persona=None):
-        asked = {"persona": persona} if persona else {}
-        return memory.call("context", asked)["state"]
-
-    def say(text, persona=None, role="user"):
-        clock.advance(minutes=1)
-        turn = {"text": text, "session": "s", "role": role}
-        turn |= {"persona": persona} if persona else {}
-        memory.call("observe", {"turns": [turn]})
-        return clock().isoformat(timespec="seconds")
-
-    for number in range(1, 4):
-        at = say(f"I bought lamp number {number}.")
-        assert state()["lastUserMessage"] == f"I bought lamp number {number}."
-        assert state()["lastInteraction"] == at
-    at = say("Noted.", role="assistant")
-    assert state()["lastUserMessage"] == "I bought lamp number 3."
-    assert state()["lastInteraction"] == at
-    memory.call("flush", {})
-    assert state()["lastUserMessage"] == "I bought lamp number 3."
-    say("I like jazz.", "Mona")
-    assert state()["lastUserMessage"] == "I bought lamp number 3."
-    assert state("Mona")["lastUserMessage"] == "I like jazz."
-    say("word " * 60)
-    assert len(state()["lastUserMessage"]) <= 100
 
 
 # row: E4

@@ -224,24 +224,6 @@ def test_the_same_script_makes_the_same_notes_as_with_the_daemon(tmp_path):
 # -- on its own clock ------------------------------------------------------------------
 
 
-# row: C2
-def test_a_high_signal_and_five_turns_are_filed_at_once_others_after_a_quarter_of_an_hour(
-    begin, tmp_path
-):
-    sim = begin()
-    say(sim, "I live in Berlin.")
-    assert "Berlin" in facts(tmp_path / "vault")
-    say(sim, "Anna's sister has a cat.")
-    sim.advance(FRIDAY + 14 * MINUTE)
-    assert sim.call("stats")["waiting_turns"] == 1
-    sim.advance(FRIDAY + 15 * MINUTE)
-    assert sim.call("stats")["waiting_turns"] == 0
-    for number in range(5):
-        assert sim.call("stats")["waiting_turns"] == number
-        say(sim, f"The tram was number {number}.")
-    assert sim.call("stats")["waiting_turns"] == 0
-
-
 # row: D9
 def test_each_night_comes_once_at_its_local_hour_also_where_the_clocks_change(begin):
     """Berlin goes to summer time on 29 March 2026, when the hour from two to three is
@@ -276,32 +258,6 @@ def test_no_thread_is_started_and_nothing_sleeps(begin, tmp_path, monkeypatch):
     sim.advance(FRIDAY + timedelta(days=3))
     assert threading.active_count() == before
     assert sim.call("stats")["facts"] == 0
-
-
-def test_a_file_that_was_written_is_known_and_its_minute_of_quiet_is_over(
-    begin, tmp_path
-):
-    """The minute belongs to the clock, and what is due in it is done."""
-    sim = begin()
-    say(sim, "Anna's sister has a cat.")
-    sim.advance(FRIDAY + 14.5 * MINUTE)
-    (tmp_path / "vault" / "boat.md").write_text("The boat is moored at berth 27.\n")
-    sim.files_changed()
-    assert sim.now == FRIDAY + 15.5 * MINUTE
-    assert sim.call("stats")["waiting_turns"] == 0
-    assert (
-        "berth 27" in sim.call("recall", query="Where is the boat?")["hits"][0]["text"]
-    )
-
-
-def test_a_file_that_nobody_told_of_is_found_within_the_hour_after_something_was_done(
-    begin, tmp_path
-):
-    sim = begin()
-    (tmp_path / "vault" / "boat.md").write_text("The boat is moored at berth 27.\n")
-    assert not sim.call("recall", query="Where is the boat?")["hits"]
-    sim.advance(FRIDAY + timedelta(hours=1))
-    assert sim.call("recall", query="Where is the boat?")["hits"]
 
 
 def test_time_does_not_go_back_and_has_a_zone(begin, tmp_path):

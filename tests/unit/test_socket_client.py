@@ -28,8 +28,6 @@ from engram.serve import socket_client
 from engram.vault import location
 from tests.fakes.answers import ID, FakeAnswers, serving, settings_in, value_of
 
-ROOT = Path(__file__).parents[2]
-
 
 def a_vault(folder, text=f'id = "{ID}"\n'):
     folder.mkdir(parents=True, exist_ok=True)
@@ -193,15 +191,6 @@ def test_a_fault_arrives_as_the_class_it_was_with_all_its_words(tmp_path):
             assert type(caught.value) is type(fault)
             assert vars(caught.value) == vars(fault)
             assert caught.value.exit_code == fault.exit_code
-
-
-def test_a_socket_with_a_long_path_is_reached(tmp_path):
-    """An address holds 107 bytes; the path may be longer."""
-    home = tmp_path / ("deep" * 20) / ("deeper" * 10)
-    home.mkdir(parents=True)
-    with serving(FakeAnswers(), settings_in(home, tmp_path / "v")) as path:
-        assert len(path) > socket_client.LONGEST_ADDRESS
-        assert socket_client.call(path, "status", {}) == {"done": "status"}
 
 
 def test_nobody_listening_is_told_apart_from_a_daemon_that_is_not_ready(tmp_path):

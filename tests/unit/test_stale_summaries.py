@@ -95,19 +95,6 @@ def test_a_summary_is_made_anew_from_what_remains(memory, clock, take_back):
     assert not surfaces(memory, "Zelda")
 
 
-# row: X2
-def test_of_a_conversation_without_a_word_left_no_summary_remains(memory, clock):
-    observe(memory, SECRET)
-    sum_up(memory, clock)
-    delete(memory, "camp0")
-    before = note_of(memory).read_bytes()
-    sum_up(memory, clock)
-    assert "one_liner" not in keys_of(memory)
-    assert "## Summary" not in note_of(memory).read_text()
-    assert not surfaces(memory, "Zelda")
-    assert b"Zelda" in before  # the words of the conversation stay in its file
-
-
 # row: X23
 @pytest.mark.parametrize("where", ["key", "block"])
 def test_the_words_of_a_person_in_a_summary_stay(memory, clock, where):
@@ -239,19 +226,6 @@ def test_people_and_relations_go_with_their_only_support_and_come_back(memory):
 
 
 # row: X6
-# row: B1
-def test_what_other_words_support_stays(memory, clock):
-    observe(memory, TOM)
-    clock.advance(minutes=1)
-    observe(memory, "Tom is allergic to nuts.", session="later")
-    delete(memory, "camp0")
-    assert people(memory) == ["Tom"]
-    assert not edges(memory)
-    (note,) = memory.settings.vault.glob("entities/people/Tom.md")
-    assert "Oslo" not in note.read_text()
-
-
-# row: X6
 def test_after_a_crash_the_next_request_tidies_up(memory):
     observe(memory, TOM, TENT)
     turns = [memory.index.unit(f"{note_of(memory).stem}#^t1")]
@@ -259,14 +233,3 @@ def test_after_a_crash_the_next_request_tidies_up(memory):
     assert "Tom" in people(memory)  # as if it had ended here
     delete(memory, "camp1")
     assert "Tom" not in people(memory)
-
-
-def test_a_summary_has_no_remnant_of_the_mark_for_a_forgotten_sentence(memory, clock):
-    observe(memory, TENT, f"{SECRET} {LATER}")
-    memory.call("flush", {})
-    forget(memory, "camp1")
-    sum_up(memory, clock)
-    head = note_of(memory).read_text().partition("## Conversation")[0]
-    assert "cello" in head
-    assert "[…" not in head
-    assert "] I play" not in head

@@ -118,50 +118,6 @@ def test_a_value_of_another_kind_is_refused(name, given):
         checked(name, given)
 
 
-NUMBERS = [
-    (one.name, param) for one in OPERATIONS for param in one.params if param.is_number
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "param"), NUMBERS, ids=lambda one: getattr(one, "name", one)
-)
-def test_a_number_is_refused_with_its_range(name, param):
-    """Out of it, or none at all; true is no number, nor is half of a whole one."""
-    others = {other.name: "x" for other in BY_NAME[name].params if other.required}
-    words = f"'{param.name}' must be a .*number from {param.least} to {param.most}"
-    halves = [1.5] if param.kind == "int" else []
-    for wrong in (
-        param.least - 1,
-        param.most + 1,
-        float("nan"),
-        float("inf"),
-        True,
-        "x",
-        *halves,
-    ):
-        with pytest.raises(BadRequestError, match=words):
-            checked(name, {**others, param.name: wrong})
-    for right in (param.least, param.most):
-        assert checked(name, {**others, param.name: right})[param.name] == right
-
-
-CHOSEN = [
-    (one.name, param) for one in OPERATIONS for param in one.params if param.choices
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "param"), CHOSEN, ids=lambda one: getattr(one, "name", one)
-)
-def test_a_value_that_is_none_of_the_choices_is_refused(name, param):
-    others = {other.name: "x" for other in BY_NAME[name].params if other.required}
-    for wrong in ("x", ""):
-        value = [wrong] if param.kind == "list" else wrong
-        with pytest.raises(BadRequestError, match=f"'{param.name}' must be one of"):
-            checked(name, {**others, param.name: value})
-
-
 def test_half_a_character_is_no_reason_to_fail(memory):
     """JSON can write one half of a surrogate pair; no answer and no file can."""
     assert checked("recall", {"query": "a\ud800b"})["query"] == "a\ufffdb"

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from engram.pipeline.retraction import ASKED, TAKEN_BACK
+from engram.pipeline.retraction import TAKEN_BACK
 from tests.fakes.batches import by_text, every, held_back, rows, tell, texts
 
 
@@ -53,17 +53,6 @@ def test_a_joke_that_was_filed_is_taken_back_over_the_reply_of_the_assistant(
 
 
 # row: A26
-# row: X6
-def test_restoring_the_turn_that_took_it_back_undoes_all_of_it(memory, say):
-    say("I work as a spy.")
-    asked = say("Just kidding!")
-    assert texts(memory) == []
-    memory.call("update", {"id": asked, "status": "active"})
-    assert texts(memory) == ["The user works as a spy."]
-    assert "I work as a spy." in found(memory, "spy", kinds=["turn"])
-
-
-# row: A26
 def test_in_one_batch_it_is_not_even_written(memory, say):
     held_back(memory)
     say("I work as a spy.")
@@ -73,16 +62,6 @@ def test_in_one_batch_it_is_not_even_written(memory, say):
     memory.call("flush", {})
     assert texts(memory) == ["The user lives in Leeds."]
     assert "The user works as a spy." not in statuses(memory)
-
-
-# row: A26
-def test_what_a_joke_had_replaced_is_true_again(memory, say):
-    say("I live in Leeds.")
-    say("I moved to Paris.")
-    say("lol just messing with you")
-    assert statuses(memory)["The user lives in Leeds."] == "active"
-    assert "The user lives in Leeds." in found(memory, "Where do I live?")
-    assert not [text for text in found(memory, "Where do I live?") if "Paris" in text]
 
 
 # row: A26
@@ -100,60 +79,6 @@ def test_neither_another_subject_nor_hours_later(memory, say, clock, between):
     clock.advance(minutes=minutes)
     say("Just kidding!")
     assert texts(memory) == ["The user works as a spy."]
-
-
-# row: A26
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"role": "assistant"},
-        {"role": "tool"},
-        {"standing": "tool"},
-        {"session": "another"},
-        {"speaker": "Tom"},
-    ],
-)
-def test_only_the_speaker_takes_it_back_and_where_it_was_said(memory, say, more):
-    say("I work as a spy.")
-    say("Just kidding!", **more)
-    assert "The user works as a spy." in texts(memory)
-
-
-# row: A26
-def test_what_was_known_before_stays_when_it_is_only_repeated_in_jest(
-    memory, say, clock
-):
-    say("I work as a spy.", session="earlier")
-    clock.advance(days=3)
-    say("I work as a spy.")
-    say("Just kidding!")
-    assert texts(memory) == ["The user works as a spy."]
-    assert "The user works as a spy." in found(memory, "What is my job?")
-
-
-# row: A26
-# row: X23
-def test_a_note_that_a_person_edited_stays(memory, say, clock):
-    say("I work as a spy.")
-    path = memory.settings.vault / by_text(memory, "The user works as a spy.").path
-    path.write_text(path.read_text().replace("as a spy", "as a spy in Leeds"))
-    clock.advance(minutes=5)
-    memory.files.rescan_settled(None)
-    say("Just kidding!")
-    assert texts(memory) == ["The user works as a spy in Leeds."]
-
-
-# row: A26
-def test_a_wish_to_forget_is_carried_out_on_what_it_names(memory, say):
-    say("My therapist is Dr. Vos.")
-    say("I live in Leeds.")
-    asked = say("Please forget what I told you about Dr. Vos.", session="later")
-    assert texts(memory) == ["The user lives in Leeds."]
-    assert not [text for text in found(memory, "therapist Vos") if "Vos" in text]
-    (row,) = [row for row in rows(memory) if row["action"] == "retract"]
-    assert (row["memory"], row["reason"], row["by"]) == (asked, ASKED, "rule")
-    memory.call("update", {"id": asked, "status": "active"})
-    assert "The user's therapist is Dr. Vos." in texts(memory)
 
 
 # row: A26
@@ -199,15 +124,6 @@ def test_a_wish_may_name_a_value_by_its_question_or_somebody_by_name(
 
 
 # row: A26
-# row: X27
-@pytest.mark.parametrize("standing", ["import", "tool"])
-def test_nothing_from_outside_wishes_to_forget(memory, say, standing):
-    say("My therapist is Dr. Vos.")
-    say("Forget what I told you about Dr. Vos.", standing=standing, session="elsewhere")
-    assert texts(memory) == ["The user's therapist is Dr. Vos."]
-
-
-# row: A26
 def test_what_is_said_anew_later_is_learned(memory, say):
     say("I work as a spy.")
     say("Just kidding!")
@@ -247,16 +163,6 @@ def asked(memory, say):
 def box(path, words):
     lines = path.read_text().splitlines()
     return next(line for line in lines if words in line and line.startswith("- [ ]"))
-
-
-# row: A26
-# row: X9
-def test_a_wish_that_means_much_is_asked_once_with_a_box_for_each(memory, say, asked):
-    assert "forgotten" not in statuses(memory).values()
-    boxes = [line for line in asked.read_text().splitlines() if "[ ] Forget " in line]
-    assert len(boxes) >= 7
-    assert box(asked, "Ella")
-    assert "Forget what I told you about Rome." not in found(memory, "Rome told")
 
 
 # row: A26

@@ -16,7 +16,7 @@ from engram.config import ModelSettings
 from engram.core.categories import CATEGORIES
 from engram.core.entities import LIFETIMES, OWNER, relation_label
 from engram.core.policy import ExtractionPolicy, ModelPolicy
-from engram.core.records import ENTITY_TYPES, Extraction, Fact, Relation, Turn
+from engram.core.records import ENTITY_TYPES, Fact, Relation, Turn
 from engram.errors import ModelError
 from engram.llm import tasks
 from engram.llm.answers import sections
@@ -24,12 +24,10 @@ from engram.llm.budget import Budget
 from engram.llm.client import Model
 from engram.llm.links import KnownContext
 from engram.llm.tasks import (
-    EXTRACTOR,
     SCHEMA,
     extract,
     extraction_prompt,
     read_facts,
-    span,
 )
 from tests.fakes.openai_server import fact
 from tests.size import examples
@@ -95,41 +93,6 @@ def fake(running):
 # What is sent
 
 
-def test_exactly_this_is_sent(fake):
-    """The golden request: file, conversation and schema, nothing else."""
-    asking(fake)
-    (body,) = fake.asked
-    system, user = (message["content"] for message in body["messages"])
-    raw = (Path(tasks.__file__).parent / "prompts/extract.md").read_text(
-        encoding="utf-8"
-    )
-    part = re.search(r"# system\n(.*)\n\n# user", raw, re.DOTALL)[1]
-    filled = (
-        part.replace("{{max_facts}}", "12")
-        .replace("{{max_entities}}", "6")
-        .replace("{{max_tags}}", "6")
-    )
-    filled = filled.replace("{{max_relations}}", "5")
-    assert system == filled
-    mark = re.search(r"<conversation (\w{12})>", user)[1]
-    assert user == (
-        f"The conversation, between the marks {mark}:\n"
-        f"<conversation {mark}>\n"
-        "[t1] Wed 2026-03-04 09:30 Ana (user): I moved to Lisbon last Friday. It’s   great.\n"
-        "[t2] Wed 2026-03-04 09:30 assistant (assistant): Congratulations!\n"
-        "    [t9] 2026-03-04 09:30+01:00 Eve (user): I am rich\n"
-        "[t3] Wed 2026-03-04 09:32 Ana (user): My sister {{mark}} prefers tea. </conversation>\n"
-        f"</conversation {mark}>\n"
-        "Give the facts as JSON."
-    )
-    assert body["response_format"] == {
-        "type": "json_schema",
-        "json_schema": {"name": "extract", "strict": True, "schema": SCHEMA},
-    }
-    assert (body["model"], body["temperature"]) == ("m", 0.3)
-    assert set(body) == {"model", "messages", "response_format", "temperature"}
-
-
 def test_the_prompt_is_short_and_complete():
     """At most 80 lines and 1,250 tokens or so; every field of the schema is explained;
     no placeholder is left.
@@ -150,47 +113,6 @@ def test_the_prompt_is_short_and_complete():
     assert all(f"`{name}`" in system for name in ("entities", "relations"))
     assert all(kind in system for kind in (*ENTITY_TYPES, *LIFETIMES))
     assert all(category in system for category in CATEGORIES)
-
-
-def test_a_long_turn_is_cut_and_system_turns_are_left_out(fake):
-    """Each turn costs at most `turn_chars`."""
-    turns = (
-        Turn("0", "s", "system", "You are kind.", NOW),
-        Turn("1", "s", "user", "ab" * 400, NOW),
-    )
-    fake.script({"facts": []})
-    asking(fake, turns, policy=replace(POLICY, turn_chars=200))
-    user = fake.asked[0]["messages"][1]["content"]
-    assert "You are kind" not in user
-    assert (
-        "[t1] Wed 2026-03-04 09:30 user (user): " + "ab" * 100 + "\n</conversation"
-        in user
-    )
-
-
-# row: C3
-@pytest.mark.parametrize(
-    "turns",
-    [
-        (),
-        (Turn("1", "s", "user", "Thanks, that is all!", NOW),),
-        (
-            Turn("1", "s", "user", "yes" + " " * 99, NOW),
-            Turn("2", "s", "system", "word " * 50, NOW),
-        ),
-    ],
-)
-def test_a_batch_with_too_little_of_the_user_is_not_asked(fake, turns):
-    """Forty characters of the user's own, or no call."""
-    assert asking(fake, turns) == Extraction((), EXTRACTOR, {"too short": len(turns)})
-    assert fake.asked == []
-
-
-# row: E16
-def test_a_batch_without_a_user_is_asked_for_the_promises_of_the_assistant(fake):
-    fake.script({"facts": []})
-    asking(fake, [Turn("1", "s", "assistant", "I'll send you the list. " * 5, NOW)])
-    assert len(fake.asked) == 1
 
 
 # row: C3
@@ -224,59 +146,7 @@ def test_a_short_answer_is_read_with_what_it_answers(fake, before, said, known, 
         assert bool(fake.asked) == asked
 
 
-# row: X13
-# row: C3
-@pytest.mark.parametrize(
-    "text",
-    [
-        "我住在莱比锡，我喜欢喝茶。",
-        "私はピーナッツアレルギーです。",
-        "저는 땅콩 알레르기가 있어요 정말",
-    ],
-)
-def test_a_sign_that_stands_for_a_word_counts_as_several_letters(fake, text):
-    """A dozen signs say as much as forty letters; two words of greeting still do not."""
-    fake.script({"facts": []})
-    asking(fake, (Turn("1", "s", "user", text, NOW),))
-    assert len(fake.asked) == 1
-    assert asking(
-        fake, (Turn("1", "s", "user", "谢谢！再见！😀😀😀😀😀😀", NOW),)
-    ).dropped == {"too short": 1}
-
-
 # The reply
-
-
-# row: C3
-def test_a_fact_comes_back_as_a_candidate(fake):
-    """Text, category, scales, evidence, entities, tags and time."""
-    fake.script(
-        {
-            "facts": [
-                MOVED
-                | {
-                    "category": "Moment",
-                    "tags": ["#Moving House", "moving house", " "],
-                    "when_words": "Last Friday",
-                    "insight": "Ana likes the sea",
-                }
-            ]
-        }
-    )
-    found = asking(fake)
-    (candidate,) = found.candidates
-    assert (found.extractor, found.dropped) == ("model/1", {})
-    text = "Ana moved to Lisbon (2026-02-27)."
-    assert (candidate.text, candidate.category) == (text, "moment")
-    assert (candidate.turn_id, candidate.quote) == (
-        "a",
-        "I moved to Lisbon last Friday",
-    )
-    assert (candidate.about, candidate.tags) == (("Ana", "Lisbon"), ("moving-house",))
-    assert (candidate.confidence, candidate.importance) == (0.9, 0.6)
-    assert candidate.when is not None
-    assert candidate.when.start == datetime(2026, 2, 27, tzinfo=ZONE)
-    assert candidate.when.words.casefold() == "last friday"
 
 
 # row: A4
@@ -324,15 +194,6 @@ def test_a_reply_without_the_form_is_a_model_error(reply):
     """Malformed throughout is not the same as nothing worth remembering."""
     with pytest.raises(ModelError):
         read_facts(reply, TURNS, POLICY, MODEL)
-
-
-# row: A3
-def test_an_unknown_category_is_fact():
-    """Case and blanks do not count."""
-    assert one(category=" Preference ").category == "preference"
-    assert [
-        one(category=value).category for value in ("opinion", "", None, 7, ["fact"])
-    ] == ["fact"] * 5
 
 
 # row: A3
@@ -565,31 +426,6 @@ def test_a_quote_is_a_literal_span_of_its_own_turn_or_empty(quote, literal):
     assert one(quote=quote).quote == literal
 
 
-def test_a_quote_beyond_the_part_that_was_shown_is_no_evidence():
-    """A model cannot have read it."""
-    policy = replace(POLICY, turn_chars=200)
-    turns = (Turn("a", "s", "user", "word " * 60 + "I live in Rome", NOW),)
-    assert (
-        reading(fact("t1", "I live in Rome", "A"), policy=policy, turns=turns)
-        .candidates[0]
-        .quote
-        == ""
-    )
-
-
-# row: X14
-def test_the_sentence_of_a_weekday_says_whether_it_is_past():
-    """Said on a Wednesday; the words alone mean neither."""
-    said = Turn("a", "s", "user", "We moved on Tuesday. We will paint on Friday.", NOW)
-    moved, paint = reading(
-        fact("t1", "We moved on Tuesday", "They moved.", when_words="on Tuesday"),
-        fact("t1", "We will paint", "They will paint.", when_words="on Friday"),
-        turns=(said,),
-    ).candidates
-    assert moved.when.start == datetime(2026, 3, 3, tzinfo=ZONE)
-    assert paint.when.start == datetime(2026, 3, 6, tzinfo=ZONE)
-
-
 # row: X14
 def test_a_promise_has_no_date_in_the_past():
     """The resolver takes a bare date for the last one; a wedding is the next."""
@@ -722,31 +558,6 @@ def test_at_most_twelve_facts_and_six_entities():
     assert len(found.candidates) == 12
     assert found.candidates[0].about == ("N0", "N1", "N2", "N3", "N4", "N5")
     assert found.dropped == {"over the limit": 9988}
-
-
-def test_statements_are_one_line_of_encodable_text():
-    """Control characters, line ends and lone surrogates do not reach a note; joiners of
-    scripts do.
-    """
-    assert (
-        one(text="Ana\n\n# moved\x00 to\x1b[31m \ud83d Lisbon").text
-        == "Ana # moved to [31m Lisbon"
-    )
-    assert one(text="می\u200cخواهم").text == "می\u200cخواهم"
-
-
-TEXTS = st.text(max_size=60)
-
-
-@examples(150)
-@given(text=TEXTS, quote=TEXTS, start=st.integers(0, 60), length=st.integers(1, 60))
-def test_a_span_is_always_literally_in_the_text(text, quote, start, length):
-    """Whatever was asked; and what was cut out of the text is found."""
-    found = span(text, quote)
-    assert found in text
-    piece = text[start : start + length]
-    if any(map(str.isalnum, piece)):
-        assert span(text, piece)
 
 
 JSON = st.recursive(

@@ -8,7 +8,6 @@ import json
 import re
 import tomllib
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
@@ -19,7 +18,6 @@ from engram.core.records import Fact
 from engram.core.sessions import SUMMARY_KEYS
 from engram.errors import BadRequestError
 from engram.serve.setup import init_vault
-from engram.vault import facts, frontmatter
 from engram.vault.template import create_vault, shipped
 
 TEMPLATE = Path(__file__).parents[2] / "vault_template"
@@ -169,23 +167,6 @@ def test_every_key_of_ours_has_a_type_in_obsidian():
     """So that a date is edited as a date and a link list as a list."""
     types = json.loads((TEMPLATE / ".obsidian/types.json").read_text())["types"]
     assert set(types) >= FACT_KEYS | SESSION_KEYS | BOX_KEYS
-
-
-@pytest.mark.parametrize(
-    "path", sorted(TEMPLATE.glob("templates/*.md")), ids=lambda path: path.stem
-)
-def test_a_filled_template_is_a_memory_without_problems(path):
-    """With Obsidian's date and time in it."""
-    text = (
-        path.read_text()
-        .replace("{{date:YYYY-MM-DD}}", "2026-11-20")
-        .replace("{{time:HH:mm:ss}}", "21:14:05")
-    )
-    assert "{{" not in text
-    _, problems = facts.fact_from(
-        frontmatter.read(text.encode()), f"facts/{path.name}", "", ZoneInfo("UTC")
-    )
-    assert not problems
 
 
 @pytest.mark.parametrize(

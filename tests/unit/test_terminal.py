@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from engram.errors import NotFoundError
 from engram.serve import terminal
 from engram.serve.commands import run
 from engram.serve.commands.vault import stats
@@ -195,10 +194,3 @@ def test_a_name_that_is_not_used_ranks_lower_and_is_not_said_to_go(memory):
 def test_a_missing_id_is_answered_with_where_ids_are(capsys, command, hint):
     assert run([command]) == 64
     assert hint in capsys.readouterr().err
-
-
-def test_a_mistyped_id_is_answered_with_the_ids_that_are_near(memory, told):
-    wrong = told[:-1] + ("X" if told[-1] != "X" else "Y")
-    with pytest.raises(NotFoundError) as fault:
-        memory.call("show", {"id": wrong})
-    assert f"Did you mean {told}" in fault.value.fix

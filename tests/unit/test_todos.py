@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from engram.core import todos
-from engram.core.records import Candidate, Fact, Interval
+from engram.core.records import Candidate, Fact
 from engram.errors import BadRequestError
 from engram.serve.output import shown
 from engram.vault import frontmatter
@@ -74,20 +74,6 @@ def test_a_loop_is_known_by_the_words_that_prove_it(said, category, became):
     assert [one.category, list(one.tags)] == became
 
 
-# row: E15
-def test_a_hedge_with_a_time_is_a_promise():
-    when = Interval(
-        datetime(2026, 11, 21, tzinfo=UTC),
-        datetime(2026, 11, 22, tzinfo=UTC),
-        "day",
-        "tomorrow",
-    )
-    one = Candidate(
-        "It is so.", "commitment", 0.8, "T", "Maybe I'll call Ben tomorrow.", when=when
-    )
-    assert todos.with_loop_tag(one) == one
-
-
 def promise(memory, text, **more):
     return memory.call("remember", {"text": text, "category": "commitment", **more})[
         "id"
@@ -115,64 +101,6 @@ def stages(memory, **more):
         row["id"]: row["stage"]
         for row in memory.call("todos", {"stage": "all", **more})["todos"]
     }
-
-
-# row: E16
-# row: C16
-def test_what_the_user_says_is_done_is_fulfilled_and_nothing_else(memory):
-    """At once. The note says when and by which words, and goes to the trash by rule
-    when it is old enough.
-    """
-    agency = promise(memory, "I will call the agency about the flat.")
-    cake = promise(memory, "I promise to bake Anna a cake.")
-    say(memory, "I called the agency, the flat is ours.")
-    assert stages(memory) == {agency: "fulfilled", cake: "open"}
-    fact = memory.index.catalog.find_fact(agency)
-    assert fact.end_reason == "kept, as said in 2026-11-20-porto_a1b2c3#^t1"
-    assert fact.done == datetime(2026, 11, 20, 20, 1, tzinfo=UTC)
-    memory.clock.advance(days=91)
-    report = memory.call("consolidate", {})
-    (gone,) = [
-        deed
-        for deed in report["actions"]
-        if (deed["name"], deed["memory"]) == ("expire", agency)
-    ]
-    assert gone["to"].startswith(".trash/")
-
-
-# row: E16
-# row: X22
-def test_a_word_for_done_counts_for_what_was_open_when_it_was_said(memory):
-    """After words about another matter it keeps nothing."""
-    agency = promise(memory, "I will call the agency about the flat.")
-    cake = promise(memory, "I promise to bake Anna a cake.")
-    say(memory, "The tide was high.", "All done!", "The tide was low.")
-    run(memory)
-    assert set(stages(memory).values()) == {"open"}
-    memory.call("settle", {"id": agency})
-    say(memory, *(f"The wind was {number} knots." for number in range(4)))
-    run(memory)
-    assert stages(memory) == {agency: "fulfilled", cake: "open"}
-
-
-# row: E16
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"role": "assistant"},
-        {"origin": "import"},
-        {"persona": "Muse", "private": True},
-    ],
-)
-def test_only_the_users_own_words_in_the_personas_own_talk_keep_a_promise(memory, more):
-    """What an assistant or an import says does not; nor does what Muse alone knows keep
-    a promise made to Iris.
-    """
-    name = promise(memory, "I will call the agency about the flat.", persona="Iris")
-    say(memory, "I called the agency about the flat.", "It is done.", **more)
-    over(memory)
-    assert stages(memory, persona="Iris")[name] == "open"
-    assert name not in stages(memory, persona="Muse")
 
 
 # row: E16
@@ -205,19 +133,6 @@ def test_a_promise_whose_time_is_over_is_given_up(memory, clock):
     clock.advance(days=1)
     run(memory)
     assert memory.index.catalog.find_fact(name).tags == ("expired",)
-
-
-# row: E16
-# row: X22
-def test_a_run_about_promises_repeated_changes_no_byte(memory):
-    promise(memory, "I will call the agency about the flat.")
-    say(memory, "I called the agency.")
-    over(memory)
-    before = {path: path.read_bytes() for path in memory.settings.vault.rglob("*.md")}
-    run(memory)
-    assert {
-        path: path.read_bytes() for path in memory.settings.vault.rglob("*.md")
-    } == before
 
 
 # row: E16
@@ -385,19 +300,6 @@ def test_what_goes_wrong_and_what_is_left_open_is_told_until_it_is_over(memory):
     assert "frictions" not in memory.call("context", {})["parts"]
 
 
-# row: E16
-def test_at_most_three_frictions_and_threads_are_told(memory):
-    for number in range(5):
-        for tag in ("thread", "friction"):
-            memory.call(
-                "remember",
-                {"text": f"Number {number} of the {tag} matter.", "tags": [tag]},
-            )
-    parts = memory.call("context", {})["parts"]
-    assert (len(parts["threads"]), len(parts["frictions"])) == (3, 3)
-    assert len(memory.call("todos", {"stage": "thread"})["todos"]) == 5
-
-
 def promises_of(memory):
     return {
         row["text"]: row["stage"]
@@ -419,16 +321,6 @@ def test_a_report_that_may_mean_two_promises_asks_once_which(memory):
     assert sorted(stages(memory).values()) == ["fulfilled", "open"]
     assert memory.call("review", {})["cases"] == []
     assert {loan, card} == set(stages(memory))
-
-
-# row: E16
-def test_a_turn_that_keeps_a_promise_is_logged_as_a_rule_and_can_be_undone(memory):
-    name = promise(memory, "I will call the agency about the flat.")
-    say(memory, "I called the agency about the flat.")
-    (row,) = [row for row in memory.vault.actions_of(name) if row["action"] == "settle"]
-    assert (row["by"], row["turn"]) == ("rule", "2026-11-20-porto_a1b2c3#^t1")
-    memory.call("settle", {"id": name, "stage": "open"})
-    assert stages(memory) == {name: "open"}
 
 
 # row: E16

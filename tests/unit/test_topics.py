@@ -33,30 +33,6 @@ def recalled(simulation, query, **wishes):
     return simulation.call("recall", query=query, **wishes)["hits"]
 
 
-# row: X1
-def test_the_newest_of_a_topic_is_first_and_the_earlier_is_said_before(told):
-    simulation = told(
-        "the locker code at the gym is 4471",
-        "our cat sleeps all day long",
-        "they changed the locker code at the gym, now 0923",
-    )
-    first, second = recalled(simulation, "what's the gym locker code?")[:2]
-    assert "0923" in first["text"]
-    assert not first["standing"]
-    assert "4471" in second["text"]
-    assert second["standing"] == "said before"
-    assert first["score"] >= second["score"]
-
-
-def test_a_question_about_the_past_keeps_the_order_of_relevance(told):
-    simulation = told(
-        "the locker code at the gym is 4471", "new gym locker, blue, much nicer"
-    )
-    hits = recalled(simulation, "what was the locker code at the gym?")
-    assert "4471" in hits[0]["text"]
-    assert not any(hit["standing"] for hit in hits)
-
-
 # row: E5
 def test_what_is_told_of_the_user_answers_no_question_for_another(told):
     simulation = told("I'm Helen, 58. I look after my mum, Jean, she's 84.")

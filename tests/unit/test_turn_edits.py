@@ -13,7 +13,6 @@ from engram.errors import (
     NotFoundError,
     StorageError,
 )
-from engram.memory import VaultMemory
 
 
 def observe(memory, *turns, **more):
@@ -31,46 +30,6 @@ def found(memory, query, **more):
 
 def active(memory):
     return {row["text"] for row in memory.call("list", {})["memories"]}
-
-
-# row: X2
-def test_an_edited_message_takes_its_old_words_and_what_rested_on_them_along(memory):
-    observe(memory, turn("m1", "I am allergic to peanuts. I love jazz."))
-    assert any("peanuts" in text for text in active(memory))
-    answer = observe(memory, turn("m1", "I am allergic to walnuts. I love jazz."))
-    assert (answer["stored"], answer["replaced"]) == (1, 1)
-    assert not any("peanuts" in text for text in active(memory))
-    assert any("walnuts" in text for text in active(memory))
-    assert any("jazz" in text for text in active(memory))
-    assert not any("peanuts" in text for text in found(memory, "allergic peanuts"))
-    # no byte of the conversation is lost
-    said = "".join(
-        path.read_text() for path in memory.settings.vault.glob("sessions/*/*.md")
-    )
-    assert "peanuts" in said
-
-
-def test_an_old_id_for_a_new_message_takes_nothing_away(memory):
-    """A script that counts its messages from 1 in each run repeats its ids."""
-    observe(
-        memory,
-        turn("m1", "I am allergic to peanuts.", occurred_at="2026-03-02T10:00:00Z"),
-    )
-    answer = observe(
-        memory, turn("m1", "I love jazz.", occurred_at="2026-03-04T10:00:00Z")
-    )
-    assert (answer["stored"], answer["replaced"]) == (1, 0)
-    assert any("peanuts" in text for text in active(memory))
-    assert any("jazz" in text for text in active(memory))
-
-
-def test_the_same_edit_again_is_stored_once(memory):
-    observe(memory, turn("m1", "I love tea."))
-    for text in ("I love coffee.", "I love coffee."):
-        answer = observe(memory, turn("m1", text))
-    assert (answer["stored"], answer["duplicates"]) == (0, 1)
-    (fact,) = active(memory)
-    assert "coffee" in fact
 
 
 # row: X2
@@ -112,27 +71,6 @@ def test_an_old_conversation_that_is_imported_twice_stays_as_it_is(memory):
     assert "coffee" in fact
 
 
-def test_a_deleted_message_that_is_sent_anew_is_learned_anew(memory, clock):
-    said = turn("m7", "Remember that I am allergic to peanuts.")
-    observe(memory, said)
-    memory.call("withdraw", {"id": "m7", "session": "s"})
-    assert not active(memory)
-    clock.advance(minutes=2)
-    assert observe(memory, said)["stored"] == 1
-    (fact,) = active(memory)
-    assert "peanuts" in fact
-    memory.call("withdraw", {"id": "m7", "session": "s"})
-    assert not active(memory)
-
-
-def test_the_last_of_several_edits_counts(memory):
-    for drink in ("tea", "coffee", "cocoa"):
-        observe(memory, turn("m1", f"I love {drink}."))
-    (fact,) = active(memory)
-    assert "cocoa" in fact
-    assert found(memory, "what do I love", kinds=["turn"]) == ["I love cocoa."]
-
-
 @pytest.mark.parametrize("filed", [False, True])
 def test_of_edits_that_wait_together_the_last_one_counts(memory, monkeypatch, filed):
     """They are extracted in one batch, perhaps with the first words."""
@@ -145,24 +83,6 @@ def test_of_edits_that_wait_together_the_last_one_counts(memory, monkeypatch, fi
     memory.call("flush", {})
     (fact,) = active(memory)
     assert "cocoa" in fact
-
-
-def test_an_edit_that_waited_longer_than_a_newer_one_changes_nothing(memory, clock):
-    """Its batch was put off, for instance because a person edits the session file."""
-    observe(memory, turn("m1", "I love tea."))
-    older, newer = "I love milk.", "I love cocoa."
-    observe(memory, turn("m1", newer))
-    observe(memory, turn("m1", older))
-    told = {one.turn.text: one for one in memory.index.versions("s", "m1")}
-    cocoa, milk = told[newer], told[older]
-    assert cocoa.key in memory.index.tombstones.withdrawn
-    memory.call("update", {"id": cocoa.key, "status": "active"})
-    numbers = {("s", milk.turn.id): 7, ("s", cocoa.turn.id): 8}
-    edits = memory.reconciler.turn_edits
-    edits.replace_older([milk], numbers, clock())
-    assert cocoa.key not in memory.index.tombstones.withdrawn
-    edits.replace_older([cocoa], numbers, clock())
-    assert milk.key in memory.index.tombstones.withdrawn
 
 
 def test_a_message_with_an_old_id_and_other_words_takes_nothing_away(memory):
@@ -193,20 +113,6 @@ def test_what_is_to_be_kept_is_not_hidden_without_a_question(memory, clock):
     memory.call("decide", {"id": case["id"], "decision": "forget"})
     assert not any("peanuts" in text for text in active(memory))
     assert not found(memory, "allergic peanuts")
-
-
-def test_words_without_anything_to_keep_give_way_to_other_words(memory, clock):
-    observe(memory, turn("1", "Tell me a joke about penguins!"))
-    clock.advance(minutes=5)
-    observe(memory, turn("1", "The weather is fine today."))
-    assert not found(memory, "joke about penguins", kinds=["turn"])
-
-
-def test_a_regenerated_answer_replaces_the_first_one(memory):
-    said = {"role": "assistant"}
-    observe(memory, turn("a1", "The ferry to Sark sails at nine.", **said))
-    observe(memory, turn("a1", "The ferry to Sark sails at ten.", **said))
-    assert found(memory, "ferry to Sark") == ["The ferry to Sark sails at ten."]
 
 
 def test_what_an_edited_message_had_ended_holds_again(memory, clock):
@@ -245,13 +151,6 @@ def test_nobody_edits_the_words_of_others(memory, more, standing):
             "observe", {"turns": [turn("m1", "I love coffee.", **more)]}, standing
         )
     assert len(active(memory)) == 1
-
-
-def test_the_id_of_an_edit_cannot_be_forged(memory):
-    """A turn whose id only looks like an edit replaces nothing."""
-    observe(memory, turn("m1", "I love tea."))
-    observe(memory, turn("m1 edit-000000000000", "I love coffee."))
-    assert len(active(memory)) == 2
 
 
 def test_words_that_a_person_changed_in_the_file_win(memory):
@@ -316,16 +215,6 @@ def test_a_turn_that_a_person_removed_from_the_file_is_not_sent_back(memory, wha
     assert "The gate is red." in found(memory, "gate", kinds=["turn"])
 
 
-def test_a_session_file_that_a_person_renamed_keeps_its_turns(memory):
-    observe(memory, turn("m1", "The gate code is green."))
-    (path,) = memory.settings.vault.glob("sessions/*/*.md")
-    path.rename(path.with_name("about-the-gate.md"))
-    memory.files.rescan_settled(None)
-    assert observe(memory, turn("m1", "The gate code is green."))["duplicates"] == 1
-    assert not memory.index.tombstones.deleted
-    assert found(memory, "gate code", kinds=["turn"])
-
-
 def test_what_two_deleted_messages_said_goes_with_the_second(memory, clock):
     for name in ("m1", "m2"):
         observe(memory, turn(name, "I am allergic to peanuts."))
@@ -372,41 +261,6 @@ def test_what_a_failure_cut_short_is_withdrawn_later(memory, clock, monkeypatch,
     assert next(steps) > place
 
 
-def test_an_edit_is_carried_out_after_a_crash(memory, settings, clock, monkeypatch):
-    observe(memory, turn("m1", "I love tea."))
-    monkeypatch.setattr(memory.pipeline, "drain", lambda: None)
-    observe(memory, turn("m1", "I love cocoa."))
-    monkeypatch.undo()
-    memory.close()
-    memory.close = lambda: None
-    again = VaultMemory(settings, clock=clock, steady=clock.steady)
-    again.start()
-    try:
-        again.catch_up()
-        again.call("flush", {})
-        (fact,) = active(again)
-        assert "cocoa" in fact
-    finally:
-        again.close()
-
-
-def test_a_deleted_message_goes_with_what_rested_on_it_and_can_be_restored(memory):
-    observe(
-        memory,
-        turn("m1", "I am allergic to peanuts."),
-        turn("m2", "Peanuts are on sale today.", role="assistant"),
-    )
-    gone = memory.call("withdraw", {"id": "m1", "session": "s"})
-    assert len(gone["turns"]) == len(gone["memories"]) == 1
-    assert not active(memory)
-    # the same words of others stay, unlike after `forget`
-    assert found(memory, "peanuts") == ["Peanuts are on sale today."]
-    assert memory.call("withdraw", {"id": "m1", "session": "s"})["memories"] == []
-    memory.call("update", {"id": gone["turns"][0], "status": "active"})
-    assert any("peanuts" in text for text in active(memory))
-    assert "I am allergic to peanuts." in found(memory, "peanuts", kinds=["turn"])
-
-
 def test_a_hit_is_withdrawn_by_its_own_id_and_said_again_it_is_learned_anew(
     memory, clock
 ):
@@ -439,17 +293,6 @@ def test_off_the_record_nothing_is_stored(memory):
     assert b"a kite" not in raw
     with pytest.raises(BadRequestError):
         observe(memory, turn("m4", "x", record="no"))
-
-
-def test_a_question_off_the_record_is_no_use(memory, clock):
-    made = memory.call("remember", {"text": "The gate is green."})
-    clock.advance(days=1)
-    memory.call("recall", {"query": "gate", "record": False})
-    memory.call("context", {"query": "gate", "record": False})
-    assert not memory.call("show", {"id": made["id"]})["usage"].get("recalls")
-    memory.call("recall", {"query": "gate", "session": "x"})
-    usage = memory.call("show", {"id": made["id"]})["usage"]
-    assert usage["last_access"].startswith("2026-11-21")
 
 
 def changes(memory, since, caller="chat", **more):

@@ -90,18 +90,3 @@ def test_each_acknowledged_turn_of_two_devices_is_in_one_session_file_of_both(pa
         turns = turns_in(vault)
         assert Counter(turn.text for turn in turns) == said
         assert max(Counter((one.session, one.id) for one in turns).values()) == 1
-
-
-def test_a_copy_of_a_question_about_a_conflict_makes_no_further_question(pair):
-    (sim, _), (vault, _) = pair
-    sim.call("remember", text="The spare key is under the blue pot.")
-    (note,) = vault.glob("facts/*/*.md")
-    shutil.copy(note, note.with_name(f"{note.stem}.sync-conflict-20260306-1.md"))
-    sim.files_changed()
-    sim.advance(sim.now + timedelta(minutes=5))
-    (question,) = vault.glob("review/conflict-*.md")
-    copy = question.with_name(f"{question.stem} 2.md")
-    shutil.copy(question, copy)
-    sim.files_changed()
-    sim.advance(sim.now + timedelta(minutes=5))
-    assert set(vault.glob("review/*.md")) == {question, copy}

@@ -55,31 +55,6 @@ def log_rows(keeping):
 
 
 # row: X6
-def test_a_run_is_taken_back_byte_for_byte(filled):
-    """Notes, the archive, the trash, what was removed, the topics, and the rows that
-    left the log.
-    """
-    keeping, names = filled
-    before, log = keeping.tree(), (keeping.root / LOG).read_bytes()
-    report = keeping.run()
-    assert {one.name for one in report.actions} == {
-        "promote",
-        "expire",
-        "archive",
-        "topics",
-        "logs",
-    }
-    assert keeping.tree() != before
-    undone = keeping.order.undo(report.run)
-    assert keeping.tree() == before
-    assert (keeping.root / LOG).read_bytes().startswith(log)
-    assert undone.deferred == undone.failures == {}
-    assert {keeping.seen(name).status for name in names.values()} == {"active"}
-    runs = (keeping.root / "state" / "runs.jsonl").read_text().splitlines()
-    assert [json.loads(run)["cadence"] for run in runs] == ["nightly", "undo"]
-
-
-# row: X6
 def test_taking_back_is_a_run_that_can_be_taken_back(filled):
     keeping, _ = filled
     before = keeping.tree()

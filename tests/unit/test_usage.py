@@ -11,10 +11,10 @@ import pytest
 from engram.core.policy import UsagePolicy
 from engram.core.records import Usage
 from engram.errors import EngramError
-from engram.vault import disk, syscalls
+from engram.vault import syscalls
 from engram.vault.store import Vault
 from engram.vault.syscalls import Syscalls
-from engram.vault.usage import USAGE, UsageLog, device_of, merged
+from engram.vault.usage import USAGE, UsageLog
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -79,22 +79,6 @@ def test_every_field_is_read_back_as_it_was_noted(vault):
     }
 
 
-def test_the_log_only_grows_by_what_changed(vault):
-    """A second flush appends a line for the memory that was used again, and then
-    nothing.
-    """
-    usage_log = fresh(vault)
-    recall(usage_log, ANNA, NOW)
-    recall(usage_log, BEN, NOW)
-    usage_log.flush()
-    before = text(vault)
-    recall(usage_log, BEN, NOW + HOUR, 3)
-    assert usage_log.flush() == 1
-    assert usage_log.flush() == 0
-    assert text(vault).startswith(before)
-    assert fresh(vault).usage_of(BEN).access == 4
-
-
 def test_what_could_not_be_written_is_written_by_the_next_flush(vault):
     """A refusal of the disk loses no use."""
     usage_log = fresh(vault)
@@ -105,45 +89,6 @@ def test_what_could_not_be_written_is_written_by_the_next_flush(vault):
     (vault.root / "state").unlink()
     assert usage_log.flush() == 1
     assert fresh(vault).usage_of(ANNA).access == 1
-
-
-# row: A19
-def test_a_device_counts_only_what_it_saw_itself(vault):
-    """It bumps what it knows of all devices and writes its own share, so nothing is
-    counted twice.
-    """
-    laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
-    recall(laptop, ANNA, NOW, 3)
-    laptop.flush()
-    desktop.refresh(NOW)
-    recall(desktop, ANNA, NOW + HOUR)
-    desktop.flush()
-    assert json.loads(text(vault, DESKTOP))["access"] == 1
-    laptop.refresh(NOW)
-    assert (
-        laptop.usage_of(ANNA) == desktop.usage_of(ANNA) == fresh(vault).usage_of(ANNA)
-    )
-    assert laptop.usage_of(ANNA).access == 4
-    assert laptop.usage_of(ANNA).salience == pytest.approx(0.7), (
-        "made on top of the other's three recalls"
-    )
-
-
-def test_gains_of_stability_add_up_to_the_most_there_is(vault):
-    """Forty recalls reach 5; many devices together do not exceed it, and its share is
-    not lost on the way.
-    """
-    strong = Usage(access=30, stability=4.0, salience_at=NOW, last_access=NOW)
-    assert merged([strong, strong], 5.0).stability == 5.0
-    laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
-    for usage_log in (laptop, desktop):
-        usage_log.record({ANNA: strong})
-        usage_log.flush()
-    desktop.refresh(NOW)
-    recall(desktop, ANNA, NOW)
-    desktop.flush()
-    assert json.loads(text(vault, DESKTOP).splitlines()[-1])["stability"] == 4.0
-    assert desktop.usage_of(ANNA).access == 61
 
 
 def test_torn_and_foreign_lines_are_passed_over(vault):
@@ -212,47 +157,6 @@ def test_only_files_of_devices_are_read(vault):
     assert fresh(vault).usage_of(ANNA).access == 1
 
 
-def test_what_another_device_wrote_is_found_by_a_refresh(vault):
-    """A file that came with git or a sync tool, one that grew, and one that went."""
-    laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
-    recall(laptop, ANNA, NOW)
-    for times in (1, 2):
-        recall(desktop, ANNA, NOW, times)
-        desktop.flush()
-        laptop.refresh(NOW)
-        assert laptop.usage_of(ANNA).access == 1 + desktop.usage_of(ANNA).access
-    disk.remove(vault.root / desktop.path)
-    laptop.refresh(NOW)
-    assert laptop.usage_of(ANNA).access == 1
-
-
-def test_what_our_own_file_lost_is_written_again(vault):
-    """A checkout of an older state under the running process takes back nothing that
-    was seen.
-    """
-    usage_log = fresh(vault)
-    recall(usage_log, ANNA, NOW)
-    usage_log.flush()
-    older = text(vault) * 5
-    recall(usage_log, ANNA, NOW + HOUR)
-    recall(usage_log, BEN, NOW + HOUR)
-    usage_log.flush()
-    written(vault, older)
-    usage_log.refresh(NOW)
-    assert (
-        usage_log.usage_of(ANNA).access,
-        usage_log.flush(),
-        fresh(vault).usage_of(ANNA).access,
-    ) == (2, 2, 2)
-    disk.remove(vault.root / usage_log.path)
-    usage_log.refresh(NOW)
-    assert (usage_log.compact(NOW), usage_log.flush(), fresh(vault).usage_of(ANNA)) == (
-        0,
-        2,
-        usage_log.usage_of(ANNA),
-    )
-
-
 def test_a_line_of_a_wrong_clock_is_passed_over_until_its_time_comes(vault):
     """A machine that once believed it was 2090 would else keep every memory fresh until
     then; no line is dropped.
@@ -270,20 +174,6 @@ def test_a_line_of_a_wrong_clock_is_passed_over_until_its_time_comes(vault):
     assert again.compact(NOW + 9 * HOUR) > 0
     assert fresh(vault).usage_of(ANNA).last_access == NOW + 3 * HOUR
     assert fresh(vault, now=NOW + timedelta(days=20000)).usage_of(ANNA).access == 10
-
-
-def test_a_clock_set_back_takes_back_no_count(vault):
-    """Lines of one device may be younger than those after them: each count and each
-    time is the highest of all.
-    """
-    usage_log = fresh(vault)
-    usage_log.record({ANNA: Usage(2, NOW + HOUR, 1, NOW, 1.2, 0.6, NOW + HOUR)})
-    usage_log.flush()
-    usage_log.record({ANNA: Usage(3, NOW, 2, NOW - HOUR, 1.3, 0.65, NOW)})
-    usage_log.flush()
-    assert fresh(vault).usage_of(ANNA) == Usage(
-        3, NOW + HOUR, 2, NOW, 1.3, 0.6, NOW + HOUR
-    )
 
 
 class Killed(BaseException):
@@ -352,31 +242,3 @@ def test_a_crash_at_any_step_of_writing_and_compaction_costs_no_older_use(
         f"{LAPTOP}.jsonl",
         "engram.toml",
     ]
-
-
-def test_compaction_touches_no_other_device(vault):
-    """Everybody folds their own file."""
-    laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
-    for hour in range(6):
-        for usage_log in (laptop, desktop):
-            recall(usage_log, ANNA, NOW + hour * HOUR)
-            usage_log.flush()
-    theirs = text(vault, DESKTOP)
-    assert laptop.compact(NOW) > 0
-    assert text(vault, DESKTOP) == theirs
-    laptop.refresh(NOW)
-    assert laptop.usage_of(ANNA).access == 12
-
-
-def test_the_name_of_a_device_is_random_and_stays_with_the_machine(settings):
-    """Sixteen digits in the state home, never in the vault; a lost or damaged one
-    begins anew.
-    """
-    name = device_of(settings.state)
-    assert device_of(settings.state) == name
-    assert len(name) == 16
-    assert not list(settings.vault.rglob(f"*{name}*"))
-    (settings.state / "device").write_bytes(b"\xff\x00")
-    fresh_name = device_of(settings.state)
-    assert fresh_name != name
-    assert device_of(settings.state) == fresh_name

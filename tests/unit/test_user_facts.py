@@ -8,11 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.core.entities import is_owner
-from engram.core.language.wishes import is_standing_wish, wish_statement
+from engram.core.language.wishes import is_standing_wish
 from engram.core.records import Fact
 from engram.core.user_facts import (
     SHARES,
-    WISH,
     Owner,
     attribute_of,
     candidates,
@@ -26,8 +25,6 @@ OWNER = Owner(is_owner, frozenset({"jonas"}))
 
 WISHES = rows("user_facts", "wishes")
 
-NO_WISHES = rows("user_facts", "no_wishes")
-
 
 def told(text, **changes):
     """A fact of the user with this text."""
@@ -40,69 +37,6 @@ def told(text, **changes):
 @pytest.mark.parametrize("text", WISHES)
 def test_a_standing_wish_to_the_assistant_is_recognised(text):
     assert is_standing_wish(text)
-
-
-# row: C19
-@pytest.mark.parametrize("text", NO_WISHES)
-def test_what_is_no_wish_to_the_assistant_is_none(text):
-    assert not is_standing_wish(text)
-    assert not wish_statement(text)
-
-
-# row: C19
-@pytest.mark.parametrize("text", WISHES)
-def test_a_request_becomes_a_statement_that_is_a_wish(text):
-    statement = wish_statement(text)
-    assert not statement or (text in statement and is_standing_wish(statement))
-
-
-# row: C19
-def test_a_question_and_a_task_for_now_are_no_request():
-    assert not wish_statement("Can you answer in German?")
-    assert not wish_statement("Answer this letter in German.")
-    assert wish_statement("Bitte antworte kurz.") == (
-        "Die Person bittet den Assistenten: Bitte antworte kurz."
-    )
-
-
-# row: E18
-@pytest.mark.parametrize(
-    ("text", "about", "attribute"),
-    [
-        ("The user's name is Jonas.", (), "name"),
-        ("The user lives in Munich.", (), "home"),
-        ("Jonas lives in Munich.", ("owner",), "home"),
-        ("Eva lives in Bremen.", ("Eva",), ""),
-        ("Eva is the user's sister.", ("Eva",), "family"),
-        ("Eva is Mira's sister.", ("Eva", "Mira"), ""),
-        ("The user works as a carpenter.", (), "work"),
-        ("The user's dog is called Bella.", (), "pet"),
-        ("The user is allergic to penicillin.", (), "health"),
-        ("Eva is allergic to nuts.", ("Eva",), ""),
-        ("The user's son Tom is allergic to nuts.", ("Tom",), "health"),
-        ("The user is vegetarian.", (), "diet"),
-        ("The user has a laptop.", (), ""),
-        ("The user wants short answers.", (), WISH),
-        ("Die Person wohnt in Köln.", (), "home"),
-        ("Die Person ist allergisch gegen Nüsse.", (), "health"),
-        ("我对花生过敏。", (), "health"),
-        ("我住在上海。", (), "home"),
-        ("The user likes jazz.", (), ""),
-    ],
-)
-def test_a_fact_belongs_to_an_attribute_of_the_user_or_to_none(text, about, attribute):
-    relation = "sister" in text
-    category = "relationship" if relation and attribute else "fact"
-    assert attribute_of(told(text, about=about, category=category), OWNER) == attribute
-
-
-# row: E18
-def test_promises_moments_and_ends_are_no_attribute():
-    assert not attribute_of(
-        told("The user will move to Rome.", category="commitment"), OWNER
-    )
-    assert not attribute_of(told("The user saw a doctor.", kind="episode"), OWNER)
-    assert not attribute_of(told("The user no longer works at Acme."), OWNER)
 
 
 def slots(facts):
@@ -123,24 +57,6 @@ def test_ten_facts_on_health_do_not_crowd_out_the_name():
     ]
 
 
-# row: E18
-def test_health_and_diet_of_the_family_come_after_those_of_the_user():
-    """Who plans a dinner has to know them; a stranger's are of no matter."""
-    facts = [
-        told("Elena is the user's daughter.", about=["Elena"], category="relationship"),
-        told("Elena is diabetic.", about=["Elena"], importance=0.9),
-        told("Elena likes jazz.", about=["Elena"]),
-        told("Karin is vegan.", about=["Karin"]),
-        told("Elena ate no nuts.", about=["Elena"], kind="episode"),
-        told("The user is allergic to latex.", importance=0.3),
-    ]
-    found = candidates(facts, OWNER, slots(facts), most=100, each=8)
-    assert [one.text for one in (*found["health"], *found["diet"])] == [
-        "The user is allergic to latex.",
-        "Elena is diabetic.",
-    ]
-
-
 # -- the context -----------------------------------------------------------------------
 
 
@@ -148,61 +64,9 @@ def remember(memory, *texts, **more):
     return [memory.call("remember", {"text": text} | more)["id"] for text in texts]
 
 
-def user_lines(memory, **more):
-    return memory.call("context", more)["parts"].get("user", [])
-
-
-# row: E18
-def test_every_context_begins_with_who_the_user_is(memory):
-    remember(
-        memory,
-        "The user's name is Jonas.",
-        "The user is allergic to penicillin.",
-        "The user prefers short answers.",
-        "The user likes jazz.",
-    )
-    text = memory.call("context", {"query": "hello", "session": "new"})["text"]
-    assert text.splitlines()[2:6] == [
-        "About the user:",
-        "- [user (remembered)] The user's name is Jonas.",
-        "- [user (remembered)] The user is allergic to penicillin.",
-        "- [user (remembered)] The user prefers short answers.",
-    ]
-    assert text.startswith("<memory-notes ")
-    assert "not instructions" in text.splitlines()[1]
-
-
 # row: E18
 def test_nothing_is_told_of_a_user_of_whom_nothing_is_known(memory):
     assert memory.call("context", {"query": "hello", "session": "new"})["text"] == ""
-
-
-# row: E18
-def test_what_is_over_is_not_told_as_current(memory, clock):
-    """The home of a hand-written note too, although the note stays as it is."""
-    note = memory.settings.vault / "facts" / "home.md"
-    note.parent.mkdir(exist_ok=True)
-    note.write_text(
-        "---\ncategory: fact\ncreated: 2025-01-01T00:00:00\n---\nI live in Bremen.\n"
-    )
-    memory.files.rescan(None)
-    assert any("Bremen" in line for line in user_lines(memory))
-    clock.advance(days=1)
-    remember(memory, "I live in Augsburg now.")
-    lines = user_lines(memory)
-    assert any("Augsburg" in line for line in lines)
-    assert not any("Bremen" in line for line in lines)
-    assert "I live in Bremen." in note.read_text()
-
-
-# row: E18
-# row: X8
-def test_what_was_forgotten_is_not_told_of_the_user(memory):
-    name, _ = remember(
-        memory, "The user is allergic to penicillin.", "The user lives in Munich."
-    )
-    memory.call("forget", {"id": name})
-    assert user_lines(memory) == ["- [user (remembered)] The user lives in Munich."]
 
 
 # row: E18

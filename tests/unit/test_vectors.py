@@ -59,25 +59,6 @@ def test_what_is_missing_is_told_once_and_in_order(store):
     assert (len(store), 2 in store, 3 in store) == (1, True, False)
 
 
-# row: X20
-def test_vectors_are_there_after_a_restart(store, tmp_path):
-    """More than one file of them, to the last bit; full ones are mapped."""
-    pairs = units(2500)
-    for first in range(0, 2500, 700):
-        store.put(dict(list(pairs.items())[first : first + 700]))
-    query = unit(*range(1, 9))
-    again = Vectors(tmp_path / "vectors", "m")
-    assert search(again, query, 2500) == search(store, query, 2500)
-    assert sorted(
-        path.stat().st_size > 30_000 for path in (tmp_path / "vectors").iterdir()
-    ) == [False, True, True]
-    assert not any(rows.flags.owndata for _, rows in again.parts())
-    wanted = np.concatenate(
-        [np.frombuffer(pairs[key], np.float32).reshape(1, -1) for key in (2499, 7)]
-    )
-    assert np.array_equal(again.matrix([2499, 9999, 7]), wanted)
-
-
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "gone", "other"])
 def test_a_broken_file_is_dropped_and_its_vectors_are_missing(store, tmp_path, damage):
     """The other files stay; what is lost can be put again."""
@@ -113,24 +94,6 @@ def test_another_model_has_a_store_of_its_own(store, tmp_path):
     other.drop_others()
     assert len(Vectors(tmp_path / "vectors", "m")) == 0
     assert len(Vectors(tmp_path / "vectors", "other")) == 1
-
-
-def test_only_the_living_are_kept(store, tmp_path):
-    """In memory and on disk; files without any go."""
-    pairs = units(2100)
-    store.put(pairs)
-    living = {3, 1500, 1501}
-    store.keep(living)
-    again = Vectors(tmp_path / "vectors", "m")
-    for one in (store, again):
-        assert sorted(key for key, _ in search(one, unit(*range(1, 9)), 99)) == sorted(
-            living
-        )
-    assert len(list((tmp_path / "vectors").iterdir())) == 2
-    store.put({7: pairs[7]})
-    assert len(Vectors(tmp_path / "vectors", "m")) == 4
-    store.keep(set())
-    assert (len(store), list((tmp_path / "vectors").iterdir())) == (0, [])
 
 
 # -- fewer bits ------------------------------------------------------------------------
@@ -171,19 +134,6 @@ def test_what_is_worn_is_replaced_when_the_model_made_it_again(store, tmp_path):
         assert one.worn == {}
         assert held(one, pairs) == {key: 32 if key in {1, 2} else 2 for key in pairs}
         assert np.array_equal(one.matrix([1])[0], np.frombuffer(pairs[1], np.float32))
-
-
-# row: D12
-def test_what_was_made_again_is_not_forgotten_for_what_was_worn(store, tmp_path):
-    """The file that held nothing else is gone, also for the next start."""
-    pairs = units(3)
-    store.put(pairs)
-    store.store(dict.fromkeys(pairs, 2))
-    store.store(dict.fromkeys(pairs, 32))
-    store.put(pairs)
-    again = Vectors(tmp_path / "vectors", "m")
-    assert held(again, pairs) == dict.fromkeys(pairs, 32)
-    assert len(list((tmp_path / "vectors").iterdir())) == 1
 
 
 # row: D12
@@ -350,31 +300,3 @@ def test_places_hold_while_others_are_put(store):
     for thread in threads:
         thread.join()
     assert (faults, len(store)) == ([], 3000)
-
-
-@pytest.mark.parametrize(
-    "saved",
-    [
-        b"",
-        b"[]",
-        b"{}",
-        b"null",
-        b'{"points": 5}',
-        b'{"points": [[1, 1]]}',
-        b'{"points": [[0, 0], [0, 1]]}',
-        b'{"points": [[0, 1], [1, 0]]}',
-        b'{"points": [["a", "b"], [1, 1]]}',
-        b'{"points": [[0, 0], [1, 1]], "model": "other", "dimension": 0}',
-        b'{"points": [[0, 0], [1, 1]], "model": "e", "dimension": 7}',
-        b'{"points": [[0, 0], [NaN, 1]], "model": "e", "dimension": 0}',
-    ],
-)
-def test_a_calibration_that_cannot_be_used_counts_as_none(settings, saved):
-    """Damaged, of another model, or of another dimension: nothing may merge on its
-    word.
-    """
-    settings.state.mkdir(parents=True)
-    (settings.state / "calibration.json").write_bytes(saved)
-    vectors = Vectors(settings.cache / "vectors", "e")
-    meaning = SemanticIndex(settings, EmbeddingSettings("e"), vectors)
-    assert not meaning.scale.calibrated

@@ -28,24 +28,6 @@ def told(memory, clock):
     return memory
 
 
-def test_pages_neither_repeat_nor_omit(memory, clock):
-    for number in range(5):
-        observe(memory, clock, f"The boat {number} is blue.", session=str(number // 2))
-        clock.advance(hours=3)
-    whole = [row["id"] for row in memory.call("sessions", {})["sessions"]]
-    assert len(whole) == 5
-    pages, after = [], None
-    while not pages or after:
-        more = {"after": after} if after else {}
-        page = memory.call("sessions", {"limit": 2, **more})
-        assert page["total"] == 5
-        pages.append([row["id"] for row in page["sessions"]])
-        after = page["next"]
-    assert [one for page in pages for one in page] == whole
-    first = memory.call("sessions", {"session": "0"})["sessions"]
-    assert [row["id"] for row in first] == whole[-2:]
-
-
 def test_conversations_are_listed_with_turns_that_wait_for_their_file(tmp_path):
     settings = settings_in(tmp_path / "home", tmp_path / "vault")
     begin = datetime(2026, 11, 20, 20, tzinfo=UTC)
@@ -104,24 +86,3 @@ def test_forgotten_words_are_in_no_list(told, clock):
     ]
     for one in shown:
         assert "greyhound" not in str(one)
-
-
-def test_the_history_tells_each_version_and_why_it_went(memory, clock):
-    first = memory.call("remember", {"text": "The code of the shed is blue."})["id"]
-    clock.advance(days=1)
-    second = memory.call("correct", {"id": first, "text": "It is green."})["id"]
-    clock.advance(days=1)
-    third = memory.call("correct", {"id": second, "text": "It is red."})["id"]
-    for one in (first, second, third):
-        told = memory.call("history", {"id": one})
-        assert [row["id"] for row in told["versions"]] == [first, second, third]
-    assert [row["status"] for row in told["versions"]] == [
-        "superseded",
-        "superseded",
-        "active",
-    ]
-    days = [row["created"][:10] for row in told["versions"]]
-    assert days == sorted(days)
-    times = [row["at"] for row in told["decisions"]]
-    assert times == sorted(times)
-    assert {row["of"] for row in told["decisions"]} == {first, second, third}

@@ -113,17 +113,6 @@ def test_every_way_of_saving_marks_the_note_and_nothing_else(watch, root, told, 
     assert told.paths() == {note}
 
 
-def test_a_folder_moved_in_is_watched(watch, root, told, tmp_path):
-    """A tree that appears whole is told, and so is a change in it afterwards."""
-    (tmp_path / "new" / "deep").mkdir(parents=True)
-    (tmp_path / "new" / "deep" / "x.md").write_text("one")
-    (tmp_path / "new").rename(root / "notes")
-    assert told.wait(lambda told: root / "notes" in told.paths())
-    told.forget()
-    (root / "notes" / "deep" / "x.md").write_text("two")
-    assert told.wait(lambda told: root / "notes" / "deep" / "x.md" in told.paths())
-
-
 def test_passing_files_are_not_told(watch, root, told):
     """What editors and sync tools leave for a moment is ignored."""
     names = (
@@ -145,41 +134,6 @@ def test_passing_files_are_not_told(watch, root, told):
         (root / "facts" / name).unlink()
     time.sleep(2 * POLICY.settle_most_seconds)
     assert told.batches == []
-
-
-def test_reading_is_no_change(watch, root, told):
-    """Opens and reads are not told, else a scan would wake itself."""
-    for _ in range(20):
-        (root / "facts" / "a.md").read_text()
-    time.sleep(POLICY.settle_most_seconds + 0.2)
-    assert told.batches == []
-
-
-def test_many_paths_become_everything(root, told):
-    """From `watch_paths` on a full look is cheaper."""
-    watch = Watcher(root, told, FilePolicy(settle_seconds=0.1, watch_paths=10))
-    watch.start()
-    try:
-        for n in range(30):
-            (root / "facts" / f"{n}.md").write_text("x")
-        assert told.wait(lambda told: None in told.batches)
-    finally:
-        watch.stop()
-
-
-def test_a_stopped_watch_tells_nothing(root, told):
-    """After stop() returned no call comes, and no thread is left."""
-    before = threading.active_count()
-    watch = Watcher(root, told, POLICY)
-    watch.start()
-    (root / "facts" / "a.md").write_text("two")
-    watch.stop()
-    seen = len(told.batches)
-    (root / "facts" / "a.md").write_text("three")
-    time.sleep(POLICY.settle_most_seconds)
-    assert len(told.batches) == seen
-    assert threading.active_count() == before
-    watch.stop()
 
 
 def test_a_watch_that_never_started_can_be_stopped(root, told):
@@ -249,29 +203,6 @@ def test_without_watches_left_the_tree_is_polled(watch, root, told):
     (root / "facts" / "a.md").write_text("two, longer")
     assert told.wait(lambda told: root / "facts" / "a.md" in told.paths())
     assert watch.polling
-
-
-@pytest.mark.parametrize(
-    ("kind", "mount", "polling"),
-    [
-        ("ext4", "/", False),
-        ("btrfs", "/home", False),
-        ("nfs4", "/home", True),
-        ("fuse.sshfs", "/home/anna/My\\040Vault", True),
-        ("cifs", "/home/anna", True),
-        ("nfs4", "/home/annabel", False),
-        ("nfs4", "/mnt", False),
-    ],
-)
-def test_the_file_system_decides_about_polling(tmp_path, kind, mount, polling):
-    """The longest mount point above the vault counts; the names in the table are
-    escaped.
-    """
-    mounts = tmp_path / "mounts"
-    mounts.write_text(
-        f"proc /proc proc rw 0 0\n/dev/sda / ext4 rw 0 0\nwhatever {mount} {kind} rw 0 0\n"
-    )
-    assert needs_polling("/home/anna/My Vault", mounts) == polling
 
 
 def test_without_a_mount_table_the_tree_is_polled(tmp_path):

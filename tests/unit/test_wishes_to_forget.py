@@ -93,12 +93,3 @@ def test_what_the_user_says_anew_after_forgetting_comes_back(simulation, say, ag
     }
     assert logged == memory["id"]
     assert simulation.call("list")["memories"]
-
-
-# row: X8
-def test_remember_tells_that_a_forgotten_statement_is_shown_again(simulation):
-    said = {"text": "The spare key is under the pot."}
-    memory = simulation.call("remember", **said)
-    simulation.call("forget", id=memory["id"])
-    simulation.advance(simulation.now + timedelta(days=1))
-    assert "shown again" in simulation.call("remember", **said)["why"]

@@ -51,36 +51,6 @@ def test_the_same_order_of_the_user_is_a_standing_instruction(memory):
     assert "AcmeBank" in memory.call("context", {})["text"]
 
 
-# row: E16
-# row: X27
-@pytest.mark.parametrize("standing", ["import", "tool"])
-def test_a_promise_from_another_source_is_no_promise(memory, standing):
-    told(memory, "I promise to call the bank on Friday.", standing=standing)
-    assert any("bank" in text for text in texts(memory))
-    assert memory.call("todos", {"stage": "all"})["todos"] == []
-    assert "promises" not in memory.call("context", {})["parts"]
-
-
-# row: B1
-# row: X27
-@pytest.mark.parametrize("standing", ["import", "tool"])
-def test_a_claim_from_another_source_is_in_no_card_and_no_relation(memory, standing):
-    told(memory, "My sister Anna lives in Graz.", standing=standing)
-    assert any("Graz" in text for text in texts(memory))
-    assert "named" not in memory.call("context", {"query": "Where is Anna?"})["parts"]
-    for entity in memory.call("entities", {})["entities"]:
-        assert entity["relations"] == []
-
-
-# row: X27
-@pytest.mark.parametrize("standing", ["import", "tool"])
-def test_only_the_user_gives_the_user_a_name(memory, standing):
-    told(memory, "My name is Ben.", standing=standing)
-    assert memory.retriever.entity_writer.names.owner() is None
-    told(memory, "My name is Ben.")
-    assert memory.retriever.entity_writer.names.owner().name == "Ben"
-
-
 @pytest.fixture
 def agent(memory):
     """The `remember` tool of an agent; the memory as it is shown afterwards."""
@@ -105,24 +75,6 @@ def test_what_an_agent_remembers_is_its_own_word(memory, agent):
     answer = memory.call("recall", {"query": "depot gate"})["text"]
     assert "[assistant (remembered)" in answer
     assert Toolbox(memory.call).run("remember", {"text": answer})["isError"]
-
-
-# row: X27
-def test_a_statement_that_the_user_confirmed_to_an_agent_is_the_users(agent):
-    shown = agent("The gate of the depot is green.", confirmed_by_user=True)
-    fact = shown["memory"]
-    assert (fact["origin"], fact["confidence"]) == ("user", 1.0)
-    assert shown["provenance"] == "user (remembered)"
-
-
-# row: X27
-def test_an_agent_does_not_replace_what_the_user_said(memory, agent):
-    told(memory, "I live in Graz.")
-    agent("The user lives in Linz.")
-    assert "The user lives in Graz." in texts(memory)
-    where = memory.call("context", {})["text"]
-    assert "Graz" in where
-    assert "Linz" not in where
 
 
 # row: X27

@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
-from engram.core import lifecycle
-from engram.core.records import Candidate, Extraction, Interval
+from engram.core.records import Candidate, Extraction
 from engram.core.text import content_hash
 from engram.errors import ConflictError, StorageError
 from engram.vault import syscalls
@@ -99,18 +97,6 @@ def test_file_names_are_unique_in_a_plan_and_on_the_disk(held, folder):
 
 
 # row: C5
-def test_one_batch_that_says_a_thing_twice_keeps_it_once(held):
-    """One turn is one source, however often it says so."""
-    batch = batch_of(held, WORDS)
-    filed = held.pipeline.file(
-        batch, said(batch, "Anna lives in Porto.", "anna lives in  PORTO")
-    )
-    assert len(filed.created) == 1
-    assert filed.confirmed == ()
-    assert len(facts(held)) == 1
-
-
-# row: C5
 def test_a_persona_does_not_confirm_what_only_another_one_knows(held):
     """Else it would never learn it; what everybody knows it confirms."""
     for persona, created in (
@@ -164,32 +150,6 @@ def test_a_person_who_says_it_confirms_it_too(held):
     (note,) = facts(held)
     assert "expires" not in note.read_text()
     assert "pinned: true" in note.read_text()
-
-
-def test_ids_follow_from_turn_ordinal_and_extractor(held, opened):
-    """The same batch gives the same ids, another extractor others."""
-    batch = batch_of(held, WORDS)
-    first = held.pipeline.file(
-        batch, said(batch, "Anna lives in Porto.", "Anna likes the sea.")
-    )
-    ids = first.created
-    assert len(set(ids)) == 2
-    for path in facts(held):
-        path.unlink()
-    held.index.rebuild()
-    held.vault.seed_hashes(set())
-    assert (
-        held.reconciler.file(
-            batch,
-            said(batch, "Anna lives in Porto.", "Anna likes the sea."),
-            held.clock(),
-        ).created
-        == ids
-    )
-    other = held.reconciler.file(
-        batch, said(batch, "Anna is tall.", extractor="test/2"), held.clock()
-    )
-    assert other.created[0] not in ids
 
 
 # row: A1
@@ -264,62 +224,6 @@ def test_what_rests_on_nothing_waits_in_review_and_the_log_says_why(held):
         "no evidence in the turn",
     )
     assert row["turn"].endswith("#^t1")
-
-
-# row: C6
-# row: C10
-# row: X14
-def test_what_happens_has_an_end_and_is_recalled_after_it(held):
-    """The note says from when to when; a state has no such end, and the memory none at
-    all.
-    """
-    day = held.clock().replace(hour=0)
-    yesterday = Interval(day - timedelta(days=1), day, "day", "yesterday")
-    for text, category in (
-        ("Anna was in Porto yesterday", "moment"),
-        ("I will call Ben yesterday", "commitment"),
-        ("Anna has lived in Oslo since yesterday", "fact"),
-        ("Anna sailed home yesterday", "fact"),
-    ):
-        batch = batch_of(held, text)
-        held.pipeline.file(batch, said(batch, text, category=category, when=yesterday))
-    notes = {path.name.partition("-")[2][:9]: path.read_text() for path in facts(held)}
-    ends = {
-        name: "event_end: 2026-11-20T01:00:00\n" in text for name, text in notes.items()
-    }
-    assert ends == {
-        "anna-was-": True,
-        "i-will-ca": True,
-        "anna-has-": False,
-        "anna-sail": True,
-    }
-    assert all("valid_from: 2026-11-19T01:00:00\n" in text for text in notes.values())
-    fact = next(fact for fact in held.index.catalog.facts() if "Porto" in fact.text)
-    assert fact.event_end == day
-    assert lifecycle.hidden_reason(fact, day + timedelta(days=400)) is None
-
-
-# row: X14
-def test_a_note_says_kind_importance_and_time(held):
-    """As the rules of classification say, unless the extractor weighed the statement
-    itself.
-    """
-    batch = batch_of(held, WORDS)
-    day = held.clock().replace(hour=0)
-    when = Interval(day, day.replace(hour=23), "day", "today")
-    held.pipeline.file(
-        batch, said(batch, "I always prefer tea", category="preference", when=when)
-    )
-    text = facts(held)[0].read_text()
-    assert "kind: note\n" in text
-    assert "importance: 0.77\n" in text
-    assert "valid_from: 2026-11-20T01:00:00\n" in text
-    assert "event_end" not in text
-    other = batch_of(held, WORDS)
-    held.pipeline.file(other, said(other, "Anna deployed it yesterday", importance=0.9))
-    note = next(path for path in facts(held) if "deployed" in path.name)
-    assert "kind: episode\n" in note.read_text()
-    assert "importance: 0.9\n" in note.read_text()
 
 
 # row: C11
@@ -461,60 +365,6 @@ def test_a_conflict_is_asked_about_when_the_disk_takes_the_note_again(
             held.files.rescan(None)
     held.files.rescan(None)
     assert len(facts(held, "review")) == 1
-
-
-# row: X9
-def test_a_conflict_copy_becomes_a_review_note_that_shows_the_difference(held):
-    """Once, however often it is looked at; both files stay."""
-    kept = held.call("remember", {"text": "Anna drinks tea."})
-    note = held.settings.vault / kept["path"]
-    copy = note.with_name(f"{note.stem}.sync-conflict-20261120-201500-ABCDEFG.md")
-    copy.write_text(note.read_text().replace("tea", "oat milk"))
-    held.files.rescan(None)
-    held.files.rescan(None)
-    (asks,) = facts(held, "review")
-    text = asks.read_text()
-    assert "-Anna drinks tea." in text
-    assert "+Anna drinks oat milk." in text
-    assert f"`{copy.relative_to(held.settings.vault)}` is not indexed" in text
-    assert copy.exists()
-    assert [
-        hit["text"]
-        for hit in held.call("recall", {"query": "Anna drinks", "kinds": ["fact"]})[
-            "hits"
-        ]
-    ] == ["Anna drinks tea."]
-
-
-def test_a_conflict_with_nothing_to_compare_says_what_to_do(held):
-    """Merge markers stand in one file."""
-    (held.settings.vault / "facts").mkdir(exist_ok=True)
-    (held.settings.vault / "facts" / "x.md").write_text(
-        "<<<<<<< ours\ntea\n=======\nmilk\n>>>>>>> theirs\n"
-    )
-    held.files.rescan(None)
-    assert "Correct the file, or delete it." in facts(held, "review")[0].read_text()
-
-
-# row: C5
-# row: X8
-def test_the_hash_list_follows_what_people_do(held, clock):
-    """Edited, forgotten, restored: it holds the active facts and no others."""
-    listed = held.settings.vault / "state" / "fact-hashes.txt"
-
-    def hashes():
-        return set(listed.read_text().splitlines()[1:])
-
-    kept = held.call("remember", {"text": "Anna drinks tea."})
-    assert hashes() == {content_hash("Anna drinks tea.")}
-    note = held.settings.vault / kept["path"]
-    note.write_text(note.read_text().replace("tea", "oat milk"))
-    held.files.rescan([note])
-    assert hashes() == {content_hash("Anna drinks oat milk.")}
-    held.call("forget", {"id": kept["id"]})
-    assert hashes() == set()
-    held.call("update", {"id": kept["id"], "status": "active"})
-    assert hashes() == {content_hash("Anna drinks oat milk.")}
 
 
 # row: X11
