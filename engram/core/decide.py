@@ -569,6 +569,13 @@ def is_scheduled(fact: Fact) -> bool:
     return is_active and bool(fact.superseded_by)
 
 
+def is_over(fact: Fact) -> bool:
+    """Return whether what a fact says ended; one that was merged lives on (`X29`)."""
+    if fact.status == "active":
+        return todos.EXPIRED in fact.tags
+    return fact.end_reason not in {SAYS_THE_SAME, JUDGED_THE_SAME}
+
+
 def is_called_off(plan: Fact | None, day: datetime) -> bool:
     """Return whether the plan for a day was given up before that day."""
     if plan is None or plan.status in {"invalidated", "forgotten", "pruned"}:

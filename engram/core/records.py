@@ -256,14 +256,17 @@ class FactLinks:
 
     The statement replaces the facts in `replaces`; it ends those in `ends` although it
     says something else; `same` already contains all of it, or is ''; the statement
-    makes those in `supports` more likely (rows A7-A11). With it the user corrects the
-    value of those in `corrects`. All are ids of facts.
+    makes those in `supports` more likely (rows A7-A11), and holds only while those in
+    `because` do (row X29). With it the user corrects the value of those in `corrects`.
+    All are ids of facts; `because` may also have `=` and the text of a statement of the
+    same answer.
     """
 
     replaces: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
     same: str = ""
     supports: tuple[str, ...] = ()
+    because: tuple[str, ...] = ()
     corrects: tuple[str, ...] = ()
 
 
@@ -329,7 +332,8 @@ class Fact:
 
     `confidence` and `importance` are 0–1; `source` is the key of the turn it came from
     (`<session-file-stem>#^t12`) or '', `also` the keys of further turns with the same
-    statement (row A8); `derived_from` are the memories that a conclusion rests on (row
+    statement (row A8); `because` are the memories without which it may not hold
+    (row X29); `derived_from` are the memories that a conclusion rests on (row
     A23); an event takes place from `valid_from` to `event_end`, which does not limit
     how long the memory holds (row X14); `dated_by` is `model` if the date was found by
     a model alone; `attribute` and `value` are its slot (row X31); `done` is the time at which a promise was fulfilled or given up (row
@@ -365,6 +369,7 @@ class Fact:
     path: str = ""
     sha: str = ""
     derived_from: tuple[str, ...] = ()
+    because: tuple[str, ...] = ()
     event_end: datetime | None = None
     sensitivity: str = "normal"
     attribute: str = ""

@@ -107,6 +107,11 @@ def is_settled(fact: Fact) -> bool:
     return not SETTLED.isdisjoint(fact.tags)
 
 
+def still_holds(fact: Fact) -> bool:
+    """Return whether a fact is active, and not settled if it is a promise or loop."""
+    return fact.status == "active" and not is_settled(fact)
+
+
 def ran_out(fact: Fact) -> bool:
     """Return whether a promise was given up because its time was over.
 

@@ -305,7 +305,8 @@ class Catalog:
     def resting_on(self, keys: Sequence[str]) -> dict[str, list[str]]:
         """Return the ids of the facts that rest on these turns or memories, by key.
 
-        On a memory rest the conclusions from it, and the questions about it.
+        On a memory rest the conclusions from it, the questions about it, and those that
+        name it in `because`.
         """
         return self._resting.get(keys, self._read_resting)
 

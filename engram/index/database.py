@@ -157,7 +157,17 @@ CREATE INDEX problem_path ON problem (path);
 
 _FACT = tuple(field.name for field in fields(Fact))
 _TIMES = ("created", "expires", "valid_from", "valid_until", "done", "event_end")
-_LISTS = ("about", "tags", "also", "supersedes", "superseded_by", "derived_from")
+_LISTS = (
+    *(
+        "about",
+        "tags",
+        "also",
+        "supersedes",
+        "superseded_by",
+        "derived_from",
+        "because",
+    ),
+)
 _FACT_TIMES = tuple(map(_FACT.index, _TIMES))
 _FACT_LISTS = tuple(map(_FACT.index, _LISTS))
 _TURN = tuple(field.name for field in fields(Turn))

@@ -121,7 +121,8 @@ def _write_dependent(
 
 def _evidence_rows(fact: Fact) -> list[tuple[object, ...]]:
     """Return a row for each turn and each memory that a fact rests on."""
-    sources = dict.fromkeys((fact.source, *fact.also, *fact.derived_from))
+    memories = (*fact.derived_from, *fact.because)
+    sources = dict.fromkeys((fact.source, *fact.also, *memories))
     return [(source, fact.id) for source in sources if source]
 
 

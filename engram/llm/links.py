@@ -96,10 +96,13 @@ def read_links(
     item: FactReply,
     facts: Sequence[Fact],
     dropped: Counter[str],
+    own: int = 0,
     *,
     grounded: bool,
 ) -> FactLinks | None:
     """Return the links of a new fact to known facts, None without such a field.
+
+    `own` is the number of the answer's facts, to which negative numbers refer.
 
     Without a quote in the turn (`grounded`) the new fact changes nothing. A fact named
     as replaced is not also ended, the same, or supported.
@@ -109,9 +112,12 @@ def read_links(
 
     taken: set[str] = set()
     links: dict[str, tuple[str, ...]] = {}
+    rests = sorted(number for number in item.because if -own <= (number or 0) < 0)
     for name in LINKS:
         value = getattr(item, name)
         numbers = [value] if name == "same" else value
+        if name == "because":
+            numbers = [number for number in value if number not in rests]
         ids = _facts_by_number(numbers, facts, dropped)
         if ids and not grounded:
             dropped["known: no evidence in the turn"] += len(ids)
@@ -123,6 +129,7 @@ def read_links(
         links["ends"],
         next(iter(links["same"]), ""),
         links["supports"],
+        (*links["because"], *(f"={-number}" for number in rests)),
     )
 
 

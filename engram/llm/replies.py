@@ -308,7 +308,7 @@ def listed(known: Sequence[str]) -> Any:
     return Field(json_schema_extra={"enum": list(known)})
 
 
-LINKS = ("replaces", "ends", "same", "supports")
+LINKS = ("replaces", "ends", "same", "because", "supports")
 """The keys of a fact that name known facts."""
 
 Category = Annotated[SoftText, listed(CATEGORIES)]
@@ -339,6 +339,7 @@ class FactReply(ReplyModel):
     ends: Numbers = ()
     same: Number = None
     supports: Numbers = ()
+    because: Numbers = ()
 
 
 class EndReply(ReplyModel):

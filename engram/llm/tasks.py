@@ -43,7 +43,7 @@ from engram.llm.replies import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from engram.core.policy import ExtractionPolicy, ModelPolicy
     from engram.core.records import Fact, Turn
@@ -234,7 +234,8 @@ def read_facts(
     candidates: list[Candidate] = []
     seen: set[str] = set()
     warnings: dict[str, str] = {}
-    for item in body.facts:
+    texts: dict[str, str] = {}  # of accepted facts, by "=" and the place in the reply
+    for place, item in enumerate(body.facts, 1):
         if len(candidates) == policy.max_facts:
             dropped["over the limit"] += 1
             continue
@@ -248,12 +249,15 @@ def read_facts(
             seen.add(content_hash(candidate.text))
             grounded = bool(candidate.quote)
             refused: Counter[str] = Counter()
-            links = read_links(item, known, refused, grounded=grounded)
+            own = len(body.facts)
+            links = read_links(item, known, refused, own, grounded=grounded)
+            texts[f"={place}"] = f"={candidate.text}"
             candidates.append(replace(candidate, links=links))
             refused = +refused
             if doubts := [*filter(None, [doubt]), *refused]:
                 warnings[candidate.text] = "; ".join(doubts)
             dropped += refused
+    candidates = [_with_grounds(one, texts) for one in candidates]
     relations = _relations(body.relations, turns, dropped, policy, model_policy)
     types = _types(body.entities, dropped, model_policy)
     ended = read_ends(body.ended, turns, known, dropped, policy)
@@ -266,6 +270,17 @@ def read_facts(
         warnings=warnings,
         ended=ended,
     )
+
+
+def _with_grounds(candidate: Candidate, texts: Mapping[str, str]) -> Candidate:
+    """Return a candidate that names facts of the same reply by their texts."""
+    links = candidate.links
+    if links is None or not links.because:
+        return candidate
+    named = (texts.get(one, one) for one in links.because)
+    own = f"={candidate.text}"
+    because = tuple(one for one in named if one != own)
+    return replace(candidate, links=replace(links, because=because))
 
 
 def _candidate(

@@ -16,6 +16,7 @@ from engram.core.records import Create, Fact
 from engram.core.text import content_hash
 from engram.errors import ConflictError
 from engram.pipeline.forgetting import tombstone
+from engram.pipeline.write import action_row
 from engram.vault import changes, facts, frontmatter, reviews
 from engram.vault.frontmatter import NOT_UTF_8, UNREADABLE_KEYS
 
@@ -78,6 +79,8 @@ class WritePlan:
         self.neighbours: dict[str, Sequence[Known]] = {}
         self._facts: dict[str, _Planned] = {}
         self._cases: dict[str, Create] = {}
+        # the facts that the plan ends, and the turn that ends each
+        self._fallen: list[tuple[Fact, str]] = []
 
     # -- facts as the plan changes them ------------------------------------------------
 
@@ -178,9 +181,10 @@ class WritePlan:
         elif effect.action == "ask":
             self._ask(old, new, effect.why, quotes)
         elif effect.action == "settle":
-            self.end(effect, new.created or self.now)
+            self.end(effect, new.created or self.now, turn=new.source)
         else:
-            ended = self.end(effect, new.created or self.now, new)
+            at = new.created or self.now
+            ended = self.end(effect, at, new, turn=new.source)
             names = tuple(dict.fromkeys((*new.supersedes, *ended)))
             new = replace(new, supersedes=names)
         return new
@@ -229,16 +233,19 @@ class WritePlan:
         return facts.with_statement(body, old.text, new.text, f"{day:%Y-%m-%d}")
 
     def end(
-        self, effect: Effect, at: datetime, by: Fact | None = None
+        self, effect: Effect, at: datetime, by: Fact | None = None, *, turn: str
     ) -> tuple[str, ...]:
         """Weaken, end or settle a known fact at `at` (`A10`, `A11`, `E16`, `X8`).
 
-        `by` is the new statement that does it, None for words without one. Returns the
-        ids of the facts that `by` supersedes.
+        `by` is the new statement that does it, None for words without one; `turn` is the
+        key of the turn with the words. Returns the ids of the facts that `by`
+        supersedes.
         """
         old = self.latest(effect.fact)
         lifts = effect.action == "supersede" or effect.settled == todos.EXPIRED
         moved = self._lift_scheduled(old, by) if lifts else ()
+        if lifts and not effect.until:
+            self._fallen.append((old, turn))
         if effect.action != "settle":
             self.ended += effect.action == "supersede"
             self._note_contradiction(old, effect)
@@ -283,6 +290,24 @@ class WritePlan:
         if self.note_writer.is_unasked(note) and note.path not in self._cases:
             self._cases[note.path] = note
             self.rows += rows
+
+    def ask_what_rests_on_ended(self) -> None:
+        """Ask, once for each fact that the plan ends, about those that rest on it (`X29`)."""
+        catalog = self.note_writer.index.catalog
+        resting = catalog.resting_on([old.id for old, _ in self._fallen])
+        for old, turn in self._fallen:
+            ids = [*resting.get(old.id, ()), *(new.id for new in self.new)]
+            texts = {
+                fact.id: fact.text
+                for fact in filter(None, map(self.fact, dict.fromkeys(ids)))
+                if old.id in fact.because and todos.still_holds(fact)
+            }
+            if texts:
+                zone = self.settings.zone
+                note = reviews.fallen_note(turn, old.text, texts, self.now, zone)
+                row = action_row(self.now, "ask", turn, note.why, "rule")
+                self.ask(note, row | {"turn": turn})
+        self._fallen.clear()
 
     def _patch(self, old: Fact, fact: Fact, why: str, body: str | None = None) -> None:
         """Plan that `old`, a new or known fact as planned so far, becomes `fact`."""

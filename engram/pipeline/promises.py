@@ -116,7 +116,7 @@ class PromiseSettler:
             effect = Effect("settle", fact, why, settled=tag)
             if not is_promise:  # a plan that is called off
                 effect = Effect("supersede", fact, why)
-            plan.end(effect, done)
+            plan.end(effect, done, turn=turn.key)
             action = "settle" if is_promise else "invalidate"
             row = action_row(plan.now, action, fact.id, why, by)
             plan.rows.append(row | {"turn": turn.key})
@@ -124,16 +124,17 @@ class PromiseSettler:
     def settle_chosen(
         self, asked: str, chosen: Sequence[str], tag: str, now: datetime
     ) -> None:
-        """Settle those of the promises `chosen` by the user that are still open.
+        """Settle or end those of the facts `chosen` by the user that still hold.
 
         `asked` is the key of the turn that may refer to any of them.
         """
         turn = self.index.unit(asked)
-        facts = list(filter(todos.is_open, self.index.facts(chosen)))
+        facts = list(filter(todos.still_holds, self.index.facts(chosen)))
         if facts and isinstance(turn, FiledTurn):
             why = todos.KEPT if tag == todos.FULFILLED else todos.CANCELLED
             plan = WritePlan(self.note_writer.settings, now, self.note_writer)
             self._settle(facts, tag, why, turn, plan, by="user")
+            plan.ask_what_rests_on_ended()
             self.note_writer.write(plan.updates, plan.rows)
 
     def _ask(self, one: Settlement, turn: FiledTurn, plan: WritePlan) -> None:

@@ -157,6 +157,7 @@ class Reconciler:
         for end in extraction.ended:
             steps.end_known(extraction.extractor, end, turns[end.turn_id])
         self.promises.enter(map(withdrawn.remaining, turns.values()), plan)
+        plan.ask_what_rests_on_ended()
         plan.leave_out_broken()
         self.plan_writer.write(plan)
         self.plan_writer.write_related(plan, batch, extraction, results)

@@ -78,6 +78,8 @@ class CandidateSteps:
         self.forgetting = forgetting
         self.gatherer = Gatherer(note_writer, comparison, plan)
         self.policy = note_writer.settings.policy
+        # the ids of the memories of the batch, by the texts of their statements
+        self._memories: dict[str, str] = {}
 
     def file(
         self,
@@ -98,6 +100,7 @@ class CandidateSteps:
         filed = replace(filed, turn=turn_of_words(filed.turn, quote))
         attributed = trust.turn_as_evidence(filed.turn, quote)
         fact = self._fact(extraction, candidate, filed, attributed, ordinal)
+        fact = replace(fact, because=self._premises(fact, candidate.links))
         said = Said(filed.turn, quote, attributed, candidate.links, candidate.sort)
         earlier = self.note_writer.vault.actions_of(fact.id) if batch.attempts else []
 
@@ -116,6 +119,7 @@ class CandidateSteps:
             row = action_row(now, "create", fact.id, ALREADY_FILED, by)
             self.plan.rows.append(row)
         memory = fact.id if decision.destination else decision.met or fact.id
+        self._memories[candidate.text] = memory
         return CandidateResult(candidate.turn_id, decision.action, decision.why, memory)
 
     def remember(self, fact: Fact, turn: Turn) -> Decision:
@@ -191,6 +195,22 @@ class CandidateSteps:
             self.plan.now,
         )
 
+    def _premises(self, fact: Fact, links: FactLinks | None) -> tuple[str, ...]:
+        """Return the ids of the memories that a statement names as its grounds (`X29`).
+
+        They hold now: a memory that the statement ends is none.
+        """
+        if links is None:
+            return ()
+        named = (
+            self._memories.get(one[1:], "") if one.startswith("=") else one
+            for one in links.because
+        )
+        gone = {fact.id, *links.replaces, *links.ends}
+        found = filter(None, map(self.plan.fact, filter(None, named)))
+        ids = (one.id for one in found if one.status == "active")
+        return tuple(dict.fromkeys(one for one in ids if one not in gone))
+
     def _decide(
         self, new: Statement, said: Said, *, weighed: bool = False
     ) -> tuple[Fact, Decision]:
@@ -249,7 +269,7 @@ class CandidateSteps:
         """
         plan, gatherer, old = self.plan, self.gatherer, effect.fact
         if by is None:
-            plan.end(effect, said.attributed.occurred_at)
+            plan.end(effect, said.attributed.occurred_at, turn=fact.source)
             return fact
         quotes: dict[str, str] = {}
         if effect.action == "ask":

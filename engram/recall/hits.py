@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle, personas, todos
+from engram.core.decide import is_over
 from engram.core.records import UNKNOWN_PERSONA, Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.index.database import OwnNote
@@ -17,7 +18,7 @@ from engram.recall import formatting
 from engram.vault.paths import FilePlace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from engram.core.policy import RecallPolicy
@@ -120,6 +121,7 @@ def verified_hits(
             index, (unit for _, unit, _ in page), policy.trust
         )
         faults = index.faults(((unit, path) for _, unit, path in page), seen)
+        fallen = _fallen(index, (unit for _, unit, _ in page), zone)
         for (key, unit, path), fault in zip(page, faults, strict=True):
             yield formatting.as_hit(
                 by_key[key],
@@ -134,6 +136,7 @@ def verified_hits(
                         (
                             SAID_BEFORE if key in earlier else "",
                             _partly_over(past.get(key), zone),
+                            fallen.get(key, ""),
                             _establishment_label(
                                 search.sources.usage(key).stability, policy.recall
                             ),
@@ -200,6 +203,20 @@ def _end_of(past: PastState | None, zone: tzinfo) -> dict[str, Any]:
     if past is None or past.partly or not past.until:
         return {}
     return {"ended": _day(past.until, zone), "certain": past.certain}
+
+
+def _fallen(index: Index, units: Iterable[Unit], zone: tzinfo) -> dict[str, str]:
+    """Return the label of each fact that rests on one that is over, by its id (`X29`)."""
+    labels = {}
+    for fact in units:
+        if not isinstance(fact, Fact) or not fact.because:
+            continue
+        over = [one for one in index.facts(fact.because) if is_over(one)]
+        if over:
+            days = [_day(one.valid_until, zone) for one in over if one.valid_until]
+            since = f" since {min(days)}" if days else ""
+            labels[fact.id] = f"may no longer hold{since}"
+    return labels
 
 
 def _partly_over(past: PastState | None, zone: tzinfo) -> str:

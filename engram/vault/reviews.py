@@ -188,6 +188,26 @@ def settle_note(
     return _numbered_note("settle", turn, words, promises, keys, why, texts, now, zone)
 
 
+def fallen_note(
+    turn: str,
+    premise: str,
+    resting: Mapping[str, str],
+    now: datetime,
+    zone: tzinfo,
+) -> Create:
+    """Return the note that asks what ends with a memory that the words of a turn ended.
+
+    `resting` maps the ids of the memories that rest on it to their texts.
+    """
+    texts = (
+        "Does this still hold?",
+        "Tick what is over and save; what is not ticked stays.",
+    )
+    keys = {"settles": list(resting), "stage": "expired"}
+    why = "what these rest on is over"
+    return _numbered_note("settle", turn, premise, resting, keys, why, texts, now, zone)
+
+
 def _numbered_note(
     kind: str,
     request: str,

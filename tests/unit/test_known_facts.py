@@ -529,3 +529,100 @@ def test_a_promise_that_a_model_calls_over_is_settled(
     assert row["turn"]
     memory.call("settle", {"id": old, "stage": "open"})
     assert "tags" not in memory.call("show", {"id": old})["memory"]
+
+
+# -- what rests on something -----------------------------------------------------------
+
+OFFER, LINZ = "Jakob has an offer from a firm in Linz.", "Jonas moves to Linz."
+RENTED = "Jonas has rented a van for the move."
+TOLD_OFFER = "Big news in the family, Jakob has an offer from a firm in Linz!"
+TOLD_MOVE = "So it looks like I am moving to Linz quite soon, what a change."
+
+
+def fallen(memory):
+    """The notes that ask what ends with something that ended."""
+    return sorted(memory.settings.vault.glob("review/settle-*.md"))
+
+
+def hit_on(memory, query, text):
+    hits = memory.call("recall", {"query": query, "kinds": ["fact"]})["hits"]
+    return next((hit for hit in hits if hit["text"] == text), None)
+
+
+# row: X29
+@pytest.mark.parametrize("together", [True, False])
+def test_what_rests_on_an_ended_fact_may_no_longer_hold_and_is_asked_once(
+    talking, running, together
+):
+    """Nothing ends by itself; the ticked ones end, and what rests on these is asked."""
+    memory = talking()
+    words = "We are moving to Linz, because Jakob has an offer from a firm there."
+    if together:
+        offer, move = (OFFER, {}, {}), (LINZ, {}, {"because": [-1]})
+        said(memory, running, words, offer, move)
+    else:
+        said(memory, running, TOLD_OFFER, (OFFER, {}, {}))
+        said(memory, running, words, (LINZ, {"because": [OFFER]}, {}))
+    words = "I rented a van for the move, my friend drives it."
+    said(memory, running, words, (RENTED, {"because": [LINZ]}, {}))
+    assert by_text(memory, LINZ).because == (by_text(memory, OFFER).id,)
+    assert hit_on(memory, "Linz move", LINZ)["standing"] == ""
+
+    declined = "Jakob has declined the offer from the firm."
+    said(memory, running, declined, ended=[(OFFER, declined)])
+    assert OFFER in texts(memory, "invalidated")
+    assert texts(memory) == sorted([LINZ, RENTED])
+    hit = hit_on(memory, "Linz move", LINZ)
+    assert hit["standing"] == "may no longer hold since 2026-11-20"
+    assert "may no longer hold" in memory.call("recall", {"query": "Linz"})["text"]
+    assert hit_on(memory, "rented van", RENTED)["standing"] == ""
+    (note,) = fallen(memory)
+    assert f"- [ ] Settle 1: {LINZ}" in note.read_text()
+    assert RENTED not in note.read_text()
+
+    (case,) = memory.call("review", {})["cases"]
+    memory.call("decide", {"id": case["id"], "decision": "settle"})
+    assert LINZ in texts(memory, "invalidated")
+    (case,) = memory.call("review", {})["cases"]
+    memory.call("decide", {"id": case["id"], "decision": "leave"})
+    assert texts(memory) == [RENTED]
+    assert not fallen(memory)
+
+
+# row: X29
+def test_what_ends_with_its_ground_in_the_same_words_is_not_asked(talking, running):
+    memory = talking()
+    said(memory, running, TOLD_OFFER, (OFFER, {}, {}))
+    said(memory, running, TOLD_MOVE, (LINZ, {"because": [OFFER]}, {}))
+    off = "The offer is off, so we are not moving to Linz."
+    said(memory, running, off, ended=[(OFFER, off), (LINZ, off)])
+    assert not texts(memory)
+    assert not fallen(memory)
+
+
+# row: X29
+@pytest.mark.parametrize("links", [{}, {"supports": [OFFER]}])
+def test_what_only_stands_beside_an_ended_fact_holds(talking, running, links):
+    """Nor does a statement fall whose ground is said again, or that never had one."""
+    memory = talking()
+    said(memory, running, TOLD_OFFER, (OFFER, {}, {}))
+    said(memory, running, TOLD_MOVE, (LINZ, links, {}))
+    declined = "Jakob has declined the offer from the firm."
+    said(memory, running, declined, ended=[(OFFER, declined)])
+    assert hit_on(memory, "Linz move", LINZ)["standing"] == ""
+    assert not fallen(memory)
+
+
+# row: X29
+def test_a_person_may_write_what_a_memory_rests_on(talking, running):
+    """By its id in the note; a ground that is no memory is none."""
+    memory = talking()
+    said(memory, running, TOLD_OFFER, (OFFER, {}, {}))
+    said(memory, running, TOLD_MOVE, (LINZ, {}, {}))
+    note = memory.settings.vault / by_text(memory, LINZ).path
+    line = f'because: ["[[nothing]]", {by_text(memory, OFFER).id}]\n'
+    note.write_text(note.read_text().replace("---\n", f"---\n{line}", 1))
+    memory.files.rescan(None)
+    declined = "Jakob has declined the offer from the firm."
+    said(memory, running, declined, ended=[(OFFER, declined)])
+    assert hit_on(memory, "Linz", LINZ)["standing"].startswith("may no longer hold")
