@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -67,32 +66,6 @@ def test_many_dead_rows_are_swept_out():
     assert search(lexical, "coffee Oslo") == before
 
 
-def test_threads_may_add_and_search_at_once():
-    """Every answer is one that the index could have given between two additions."""
-    lexical = index(fact("a", "coffee"))
-    faults = []
-
-    def add(name):
-        for n in range(100):
-            lexical.add([turn(f"{name}{n}", "coffee beans", n, name)])
-
-    def look():
-        for _ in range(100):
-            found = search(lexical, "coffee")
-            if not found.hits or any(hit.score <= 0 for hit in found.hits):
-                faults.append(found)
-
-    threads = [threading.Thread(target=add, args=(name,)) for name in "xy"] + [
-        threading.Thread(target=look)
-    ]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert not faults
-    assert len(lexical) == 201
-
-
 # What may be found.
 
 
@@ -126,17 +99,6 @@ def test_a_question_how_many_prefers_turns_that_hold_a_number():
     lexical = index(*docs)
     assert keys(search(lexical, "How many lamps?")) == ["b", "c", "a"]
     assert "counted" not in parts(lexical, "Which lamps?", "b")
-
-
-def test_a_question_about_oneself_is_not_answered_by_what_one_tells_of_ones_sister():
-    """And one about her is."""
-    lexical = index(
-        turn("hers", "My sister lives in Porto.", thread="a", role="user"),
-        turn("own", "I live in Berlin.", thread="b", role="user"),
-    )
-    assert keys(search(lexical, "Where do I live?")) == ["own", "hers"]
-    assert keys(search(lexical, "Where does my sister live?")) == ["hers", "own"]
-    assert "telling" not in parts(lexical, "Where does my sister live?", "own")
 
 
 def test_common_words_do_not_make_candidates_beyond_the_budget():

@@ -48,6 +48,15 @@ def sealed(*about, days=0.0, session="plans"):
     )
 
 
+def woven(held, traces, policy=POLICY):
+    """The traces with the box in the one it joins, and that one's id."""
+    name = f"{held.opened:%Y-%m-%d}/box-{len(traces)}-{held.opened.timestamp()}"
+    trace_id = boxes.find_trace(held, traces, policy)
+    return traces | {
+        trace_id: boxes.add_to_trace(traces.get(trace_id), trace_id, name, held)
+    }, trace_id
+
+
 # row: C31
 def test_topics_are_tags_and_names_and_never_the_category():
     """Two unrelated statements of kind `fact` have no subject in common; the commonest
@@ -67,19 +76,6 @@ def test_topics_are_tags_and_names_and_never_the_category():
             boxes.topics([memory("2")], (), POLICY),
         )
         == 0
-    )
-
-
-# row: C31
-@pytest.mark.parametrize(("minutes", "ends"), [(29.99, False), (30, True), (600, True)])
-def test_a_silence_ends_the_box(minutes, ends):
-    """Of 30 minutes or more; it is closed when the 30 minutes were over."""
-    box, closed = boxes.add_batch(batch("m", "a"), batch("n", "a", minutes), POLICY)
-    assert bool(closed) is ends
-    assert not closed or (closed.why, closed.sealed, box.memories) == (
-        "time_gap",
-        at(30),
-        ("n",),
     )
 
 
@@ -105,6 +101,21 @@ def test_the_same_batch_again_changes_nothing():
     assert boxes.add_batch(box, batch("n", "ab", 1), POLICY) == (box, None)
     once = boxes.seal(box, "flush", at(2), POLICY)
     assert boxes.seal(once, "time_gap", at(9), POLICY) == once
+
+
+# row: C32
+@pytest.mark.parametrize(
+    ("days", "joins"), [(7, True), (7.1, False), (-7, True), (-7.1, False)]
+)
+def test_a_trace_takes_boxes_for_a_week(days, joins):
+    """In the conversation's own time, so that an old one imported late does not join
+    what is said today.
+    """
+    traces, trace_id = woven(sealed("anna", "porto"), {})
+    assert (
+        boxes.find_trace(sealed("anna", "porto", "sea", days=days), traces, POLICY)
+        == trace_id
+    ) is joins
 
 
 # row: C31

@@ -38,14 +38,6 @@ def test_the_cut_points_are_those_of_the_seeds():
     assert CUTS == (0.20, 0.30, 0.40, 0.60, 0.70, 0.80, 0.85, 0.92)
 
 
-def test_an_uncalibrated_scale_changes_nothing_and_says_what_it_is():
-    """Numbers may rank, but nothing may merge or invalidate on their word."""
-    assert not Scale().calibrated
-    assert [
-        nominal(raw, Scale()) for raw in (-1, -0.5, 0, 0.2, 0.85, 1)
-    ] == pytest.approx([-1, -0.5, 0, 0.2, 0.85, 1])
-
-
 @pytest.mark.parametrize(
     "samples",
     [

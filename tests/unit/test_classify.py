@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.core.classify import importance_of, kind_of
+from engram.core.classify import importance_of, is_trivial, kind_of
 from engram.core.policy import ImportancePolicy
 from tests.fakes.sentences import rows
 
@@ -53,3 +53,30 @@ def test_the_first_rule_that_speaks_decides_the_kind(
 def test_importance_follows_the_formula(text, category, tags, score):
     """Every part counts once; the sum stays within 0 and 1."""
     assert importance_of(text, category, tags, IMPORTANCE)[0] == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    "text",
+    rows("classify", "small_talk_is_trivial"),
+)
+def test_small_talk_is_trivial(text):
+    """Greetings, thanks, assent, laughter and up to ten characters, in several
+    languages.
+    """
+    assert is_trivial(text, IMPORTANCE)
+
+
+# row: X13
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我对花生过敏",
+        "私は東京に住んでいます",
+        "12345678901",
+        "I eat no meat",
+        "I am vegan now",
+    ],
+)
+def test_a_short_statement_is_not_trivial(text):
+    """A CJK sign says as much as four letters."""
+    assert not is_trivial(text, IMPORTANCE)

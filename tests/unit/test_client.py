@@ -5,7 +5,6 @@ words.
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -406,25 +405,6 @@ def test_a_reply_that_was_paid_for_counts_even_if_it_is_useless(fake):
         ask(one)
     assert one.spent.tokens_out > 40
     assert one.spent.failures == 1
-
-
-def test_threads_cannot_overspend():
-    """A call is reserved under a lock before it is made."""
-    spend, policy, spent = Budget(), replace(POLICY, calls_per_day=50), []
-
-    def take():
-        for _ in range(20):
-            try:
-                spend.take(NOW, policy, 1)
-            except BudgetSpentError:
-                spent.append(1)
-
-    threads = [threading.Thread(target=take) for _ in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (spend.today(NOW).calls, len(spent)) == (50, 50)
 
 
 # Recordings

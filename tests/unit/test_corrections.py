@@ -7,7 +7,17 @@ import pytest
 from engram.core.language.corrections import corrected, corrections
 from tests.fakes.sentences import rows
 
+SAID = rows("corrections", "said")
+
 NOT_SAID = rows("corrections", "not_said")
+
+
+# row: A10
+@pytest.mark.parametrize("line", SAID)
+def test_a_value_that_is_corrected_is_read(line):
+    text, right, wrong = (part.strip() for part in line.split(" | "))
+    (found,) = corrections(text)
+    assert (found.right, found.wrong) == (right, wrong)
 
 
 # row: A10
@@ -64,3 +74,10 @@ def test_an_earlier_sentence_gets_the_right_value_only_where_it_is_certain(line)
 def test_a_name_told_again_after_a_no_takes_the_place_of_the_first(before, text, after):
     (one,) = corrections(text)
     assert corrected(before, one) == after
+
+
+@pytest.mark.parametrize(
+    "text", ["She's called Pippa.", "He says no, she's called away.", "No, it is late."]
+)
+def test_a_name_alone_corrects_nothing(text):
+    assert corrections(text) == ()

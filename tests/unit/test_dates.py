@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import calendar
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -53,6 +53,20 @@ def test_the_words_are_kept():
     assert span.interval.words == "Last Friday"
     assert "I saw them Last Friday, remember"[span.start : span.end] == "Last Friday"
     assert resolve(text, SATURDAY)[0].words == "Last  Friday"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("I moved in 2021. It was hot", "in 2021"),
+        ("Ich war im April 2021. Dann nicht mehr", "im April 2021"),
+        ("I left in March 2021.Then I came back", "in March 2021"),
+        ("Am 3. Mai war ich da", "Am 3. Mai"),
+    ],
+)
+def test_a_full_stop_belongs_to_a_day_number_alone(text, words):
+    """The stop that ends a sentence is no part of the year before it."""
+    assert [span.interval.words for span in spans(text, SATURDAY)] == [words]
 
 
 WEEK = [
@@ -110,6 +124,17 @@ def test_numeric_dates_need_a_zone_that_decides(zone, expected):
     """03/04/2026 is March or April by the zone, else nobody's."""
     found = resolve("03/04/2026", datetime(2026, 11, 21, tzinfo=ZoneInfo(zone)))
     assert ([(one.start.month, one.start.day) for one in found] or [None]) == [expected]
+
+
+def test_a_date_without_a_year_is_open_near_the_other_side():
+    """`on March 10th`, looking back in February, is last year's or a slip."""
+    assert (
+        resolve("I went there on March 10th", datetime(2026, 2, 22, tzinfo=UTC)) == ()
+    )
+    assert (
+        day("I went there on March 10th", datetime(2026, 5, 22, tzinfo=UTC))[0]
+        == "2026-03-10"
+    )
 
 
 def test_in_n_days_looking_back_is_a_duration():
@@ -226,11 +251,47 @@ def test_a_date_that_the_text_has_elsewhere_is_not_shown_again():
     assert named_dates(text, SATURDAY) == ()
 
 
+# row: X14
+@pytest.mark.parametrize("day", range(7))
+@pytest.mark.parametrize(
+    "weekday",
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+)
+def test_the_tense_decides_the_side_of_a_weekday(weekday, day):
+    """A weekday said on itself is a week ahead for a plan and open for what is past."""
+    when = SATURDAY + timedelta(days=day)
+    (ahead,) = resolve(f"We will eat out on {weekday}.", when)
+    assert 0 < (ahead.start.date() - when.date()).days <= 7
+    assert f"{ahead.start:%A}" == weekday
+    behind = resolve(f"We ate out on {weekday}.", when)
+    assert len(behind) == (f"{when:%A}" != weekday)
+    assert all(-7 < (one.start.date() - when.date()).days < 0 for one in behind)
+
+
 def test_the_nth_weekday_of_a_month():
     """The fifth is not in every month."""
     assert f"{nth_weekday(2027, 3, 2, calendar.TUESDAY)}" == "2027-03-09"
     assert f"{nth_weekday(2026, 8, -1, calendar.MONDAY)}" == "2026-08-31"
     assert nth_weekday(2026, 2, 5, calendar.MONDAY) is None
+
+
+# row: X14
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        ("I'm there until Friday.", "until"),
+        ("I have until Friday to pay.", ""),
+        ("I won't be back until Friday.", ""),
+        ("I'll send it by Friday.", ""),
+        ("I've been ill since Monday.", "since"),
+        ("From December 3 I work from home.", "since"),
+        ("Ich bin bis Freitag krank.", "until"),
+        ("Ich muss das bis Freitag schaffen.", ""),
+    ],
+)
+def test_an_end_is_told_from_a_deadline(text, role):
+    """`until` ends what is said, `by` is when it is due."""
+    assert [one.role for one in resolve(text, SATURDAY)] == [role]
 
 
 # row: X14

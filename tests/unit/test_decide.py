@@ -242,17 +242,6 @@ def test_a_plan_that_is_called_off_lets_the_old_state_go_on():
 # -- numbers ---------------------------------------------------------------------------
 
 
-# row: D6
-def test_nobody_is_believed_beyond_the_trust_in_the_sources():
-    """And a reinforcement never lowers."""
-    for before, cap, after in ((0.6, 0.65, 0.65), (0.6, 0.5, 0.6), (0.6, 1.0, 0.7)):
-        known = replace(
-            MET, fact=replace(OLD, confidence=before), similarity=0.9, cap=cap
-        )
-        (effect,) = decide(NEW, [known], POLICY).effects
-        assert effect.confidence == after
-
-
 FACTS = st.builds(
     Fact,
     id=st.just("F1"),

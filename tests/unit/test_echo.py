@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+import pytest
+
 from engram.core.language.echo import HandedOut, masked, shingles, unfenced
-from engram.core.policy import EchoPolicy, ExtractionPolicy
-from engram.core.records import SearchHit, Turn
-from engram.extraction.rules import engine
+from engram.core.policy import EchoPolicy
+from engram.core.records import SearchHit
 from engram.recall.formatting import fenced
+from tests.fakes.sentences import rows
 
 POLICY = EchoPolicy()
 WHEN = datetime(2026, 3, 2, tzinfo=UTC)
@@ -32,6 +34,18 @@ HANDED = shingles(BLOCK, POLICY)
 def left(text):
     """What is still to be read, without blanks."""
     return " ".join(text.split())
+
+
+# row: X7
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    rows("echo", "a_block_ends_where_it_must"),
+)
+def test_a_block_ends_where_it_must(text, rest):
+    """At its own end, which text inside cannot forge; else at any end; else with the
+    text.
+    """
+    assert left(unfenced(text)) == rest
 
 
 # row: X7
@@ -66,41 +80,6 @@ def test_what_stood_on_both_sides_of_a_mask_is_not_one_sentence():
     text = "I live with Anna switched to oat milk in March in Berlin."
     before, after = masked(text, HANDED, POLICY).split("\n")
     assert (before.strip(), after.strip()) == ("I live with", "in Berlin.")
-
-
-def extracted(texts):
-    """How many statements the offline rules find in a user's turns."""
-    turns = [
-        Turn(f"t{number}", "s", "user", text, WHEN) for number, text in enumerate(texts)
-    ]
-    return len(engine.extract(turns, ExtractionPolicy()).candidates)
-
-
-# row: X7
-def test_fifty_sessions_of_injected_memory_teach_nothing():
-    """Each hands the block to a person who sends it back, fenced, bare or by line; what
-    is new still counts.
-    """
-    told = [
-        "I live in Lisbon with my sister Anna.",
-        "I am allergic to peanuts.",
-        "I work as a marine biologist in Porto.",
-    ]
-    hits = [
-        SearchHit(f"k{n}", "turn", text, "s.md", 1.0, when=WHEN, speaker="Mira")
-        for n, text in enumerate(told)
-    ]
-    assert extracted(told) >= 3
-    known, learned = HandedOut(POLICY), 0
-    for number in range(50):
-        session, block = f"s{number}", fenced(hits, f"{number:08x}")
-        known.note(session, block)
-        said = [f"{block}\nThanks!", "\n".join(told), *told, f"You said: {told[0]}"]
-        learned += extracted(
-            masked(unfenced(text), known.of(session), POLICY, own=True)
-            for text in [*said, "I love rowing on the lake."]
-        )
-    assert learned == 50
 
 
 # row: X7

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
 from engram.core.entities import (
-    LIFETIMES,
     is_owner,
-    lifetime_end,
     names_subject,
 )
 from engram.core.language.words import words
-from engram.core.policy import ExtractionPolicy
 
 
 # row: A20
@@ -42,13 +37,3 @@ def test_the_owner_goes_by_many_words():
     """None of them is a name."""
     assert all(map(is_owner, ("The user", "owner", "USER", "I", "me")))
     assert not any(map(is_owner, ("Anna", "User Group", "Mei")))
-
-
-# row: B19
-def test_a_lifetime_ends_a_memory_after_a_week_a_month_a_year_or_never():
-    """7, 30, 365 days."""
-    said = datetime(2026, 1, 1, tzinfo=UTC)
-    days = [7, 30, 365, None]
-    ends = [said + timedelta(days=each) if each else None for each in days]
-    assert [lifetime_end(word, said, ExtractionPolicy()) for word in LIFETIMES] == ends
-    assert lifetime_end("", said, ExtractionPolicy()) is None

@@ -66,14 +66,6 @@ def test_explain_shows_the_confidence_of_each_edge_that_led_to_a_hit(memory, clo
 
 
 # row: X4
-def test_what_one_turn_told_beside_a_hit_is_counted(memory):
-    say(memory, "I live in Dresden.")
-    answer = explained(memory, "Dresden")
-    assert [hit["kind"] for hit in answer["hits"]] == ["fact"]
-    assert answer["filtered"] == {"of one turn with a hit": 1}
-
-
-# row: X4
 def test_what_is_private_to_another_persona_is_counted_for_the_owner_alone(memory):
     """A persona must not learn that there is something about the swordfish."""
     say(memory, "Between us: I keep a swordfish in the cellar.", "Mona")

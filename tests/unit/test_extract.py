@@ -90,17 +90,6 @@ def test_a_model_is_not_shown_what_goes_on_with_a_game(opened):
     ] == [1, 0, 1]
 
 
-# row: X2
-def test_the_rules_look_back_only_so_far(memory):
-    """A game that nobody has shown a sign of for long is over."""
-    held_back(memory)
-    most = memory.settings.policy.extraction.rules_before
-    read(memory, "Let's roleplay!")
-    for n in range(most):
-        read(memory, f"Hm, {n}.")
-    assert read(memory, "I live in Oslo.") == ["The user lives in Oslo."]
-
-
 # row: C3
 def test_what_the_user_asked_to_keep_is_kept_if_the_model_makes_nothing_of_it(opened):
     """A statement of the model about the same words would count instead."""

@@ -7,10 +7,43 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from engram.core.markdown import plain_text, replace_block
+from engram.core.markdown import escape, plain_text, replace_block, unescape
 from engram.vault import formats
 
 BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<script>alert(1)</script>", "&lt;script>alert(1)&lt;/script>"),
+        ("<% tp.system.prompt() %>", "&lt;% tp.system.prompt() %>"),
+        ("a < b and b > c", "a < b and b > c"),
+        ("```dataviewjs\nx\n```", "&#96;``dataviewjs\nx\n```"),
+        ("```python\nif a < b: <b>\n```\n<b>", "```python\nif a < b: <b>\n```\n&lt;b>"),
+        ("~~~js\n```\n~~~\n<b>", "~~~js\n```\n~~~\n&lt;b>"),
+        ("- ```tasks\n  x", "- &#96;``tasks\n  x"),
+        (
+            "`$= dv.pages()` and `= this.x` and `code`",
+            "&#96;$= dv.pages()` and &#96;= this.x` and `code`",
+        ),
+        (
+            "![[secret]] ![x](http://t.example/p.png) wow![1]",
+            "&#33;&#91;[secret]] &#33;[x](http://t.example/p.png) wow&#33;[1]",
+        ),
+        ("50%% off", "50&#37;% off"),
+        ("end ^t3\n^t4", "end &#94;t3\n&#94;t4"),
+        ("2 ^ 3", "2 ^ 3"),
+        ("## History", "&#35;# History"),
+        ("AT&amp;T &lt;", "AT&amp;amp;T &amp;lt;"),
+        ("R&D &copy;", "R&D &copy;"),
+        ("<<<<<<< HEAD", "&lt;<<<<<< HEAD"),
+    ],
+)
+def test_what_a_plugin_could_run_is_shown_as_text(text, shown):
+    """And reads back as it was; code in known languages stays code."""
+    assert escape(text) == shown
+    assert unescape(shown) == text
 
 
 def test_a_reference_to_no_character_stays_as_it_is():

@@ -73,13 +73,6 @@ def test_a_plain_word_is_text_unless_it_is_a_truth_a_null_or_a_number(written, v
     assert repr(found) == repr(value)
 
 
-def test_only_the_first_line_opens_front_matter():
-    """Prose between later lines of dashes is prose."""
-    text = "Title\n---\na: b\n---\nprose\n"
-    found = vault_frontmatter.read(text.encode())
-    assert (found.keys, found.body, found.front, found.body_line) == ({}, text, None, 1)
-
-
 # row: X3
 @pytest.mark.parametrize(
     ("patch", "old", "new"),

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.graph import (
-    edge_confidence,
     inhibit,
     positions,
     refine,
@@ -56,27 +55,6 @@ def test_a_memory_is_tied_to_its_three_nearest_that_are_no_duplicates():
         ("d", "m", "similar"),
     ]
     assert {(edge.confidence, edge.reinforced) for edge in made} == {(1.0, NOW)}
-
-
-# row: C34
-@pytest.mark.parametrize(
-    ("age", "worth"),
-    [
-        (0, 1.0),
-        (90, 1.0),
-        (90.001, 0.9),
-        (91, 0.9),
-        (180, 0.9),
-        (181, 0.8),
-        (1000, 0.1),
-        (-5, 1.0),
-    ],
-)
-def test_confidence_loses_a_tenth_for_each_window_after_the_grace(age, worth):
-    """Worked example of the row."""
-    assert edge_confidence(
-        Edge("a", "b", "time", confidence=1.0, reinforced=ago(age)), NOW, POLICY
-    ) == pytest.approx(worth)
 
 
 def test_reinforcing_adds_a_twentieth_unless_told_otherwise():
@@ -139,15 +117,6 @@ def test_causes_lead_to_effects_only_and_faint_or_ended_ties_nowhere():
     assert set(spread_over({"a": 1.0}, faint, plain)) == {"c"}
     old = [Edge("a", "b", "time", confidence=0.3, reinforced=ago(300))]
     assert spread_over({"a": 1.0}, old, plain) == {}
-
-
-# row: A18
-def test_the_neighbour_of_a_belief_is_worth_eight_tenths_of_it():
-    """Seed A's rule is one hop over ties of similarity, with nothing lost on the way."""
-    seed = LinkPolicy(hop=1.0, hops=1, rounds=0, inhibition=0)
-    assert spread_over(
-        {"a": 0.9}, [tie("a", "b"), tie("b", "c")], seed
-    ) == pytest.approx({"b": 0.72})
 
 
 # row: C34

@@ -119,20 +119,6 @@ def test_a_note_that_may_not_be_read_any_more_is_named(memory, settings):
     assert memory.call("doctor", {})["healthy"]
 
 
-def test_a_note_with_a_fault_is_named_once_with_what_to_do(memory, settings):
-    """What the catalogue tells of is not told again by a look at the files."""
-    path = memory.call("remember", {"text": "Anna drinks tea."})["path"]
-    (settings.vault / path).write_text("---\ncategory: [\n---\nAnna drinks tea.\n")
-    memory.files.rescan(None)
-    ((where, _),) = found(memory, "bad-yaml")
-    assert where == path
-    assert [
-        one["code"]
-        for one in memory.call("doctor", {})["findings"]
-        if one["level"] != "notice"
-    ] == ["bad-yaml"]
-
-
 # row: X24
 def test_the_models_are_asked_whether_they_answer(opened, running):
     """With the form of the API that works; a fault is named with its cause."""

@@ -4,7 +4,6 @@ waits for a person's word.
 
 from __future__ import annotations
 
-import json
 import shutil
 from types import SimpleNamespace
 
@@ -13,12 +12,12 @@ import pytest
 from engram.core.policy import ConsolidationPolicy, UsagePolicy
 from engram.maintenance import holds
 from engram.maintenance.holds import STATE, path_of
-from engram.vault import frontmatter
 from engram.vault.usage import USAGE, UsageLog
 from tests.fakes.foreign import foreign
 from tests.fakes.keeping import Keeping
 from tests.size import FULL
 
+MANY = 10_000 if FULL else 100
 MANY_NIGHTS = 400 if FULL else 15
 OURS = {"kind": "note", "origin": "rules"}
 
@@ -64,6 +63,34 @@ def tick(memory, words, name="merge"):
 
 
 # -- notes that engram did not write ---------------------------------------------------
+
+
+# row: X23
+@pytest.mark.parametrize(
+    ("shape", "number"),
+    [({}, MANY), ({"id": False}, 30), ({"front": False}, 30)],
+    ids=["C", "no id", "bare"],
+)
+def test_nights_change_no_byte_of_what_another_tool_wrote(
+    settings, opened, clock, shape, number
+):
+    """Three starts, each with its nights; afterwards recall finds all of it that has
+    not run out.
+    """
+    told = dict(foreign(settings.vault, n, **shape) for n in range(number))
+    before = bytes_of(told.values())
+    for _ in range(3):
+        memory = opened()
+        nights(memory, clock, 2)
+    assert bytes_of(told.values()) == before
+    assert sorted((settings.vault / "facts").rglob("*.md")) == sorted(told.values())
+    assert memory.call("status", {})["held"] == {}
+    some = [text for n, text in enumerate(told) if n % 10 != 7 or "front" in shape][
+        :: max(1, number // 50)
+    ]
+    for text in some:
+        (hit, *_) = memory.call("recall", {"query": text, "kinds": ["fact"]})["hits"]
+        assert hit["text"] == text
 
 
 def test_of_two_equal_statements_the_foreign_one_stays(keeping):
@@ -329,23 +356,6 @@ def test_a_frozen_vault_carries_out_no_hold(doubles):
     memory.files.rescan(None)
     assert not held(memory).exists()
     assert statuses(memory).count("superseded") == 25
-
-
-def test_a_hold_says_in_its_state_what_it_is_about(doubles):
-    """Without that a tick does nothing; the note is a question, and no memory."""
-    memory = doubles.memory
-    memory.call("consolidate", {})
-    state = json.loads((memory.settings.vault / STATE).read_text())
-    assert len(state["waiting"]["merge"]) == 50
-    assert frontmatter.read(held(memory).read_bytes()).keys["kind"] == "review"
-    assert not [
-        hit
-        for hit in memory.call("recall", {"query": "held merge"})["hits"]
-        if "Held" in hit["text"]
-    ]
-    (memory.settings.vault / STATE).unlink()
-    tick(memory, "Do it")
-    assert statuses(memory).count("superseded") == 0
 
 
 # -- what a run would end of notes that engram did not write ---------------------------

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engram.core.importance import (
     ImportanceInputs,
@@ -17,7 +15,6 @@ from engram.core.importance import (
     surprise,
 )
 from engram.core.policy import DedupPolicy, SimilarityPolicy
-from tests.size import examples
 
 POLICY, CUTS = DedupPolicy(), SimilarityPolicy()
 MOST = ImportanceInputs(1.0, 1.0, "semantic", 1.0, 10**9, 0.0, 0.0, 10**9)
@@ -69,30 +66,3 @@ def test_eight_factors_reach_seventy_six_hundredths():
 def test_activation_is_the_squashed_base_level(ages, expected):
     """One use yesterday is worth as much as two of four days ago."""
     assert activation(ages, POLICY) == expected
-
-
-# row: D2
-@examples(200)
-@given(
-    st.floats(0, 1),
-    st.floats(0, 1),
-    st.floats(-1, 1),
-    st.integers(0, 10**6),
-    st.lists(st.floats(0, 10**5), max_size=6).map(tuple),
-)
-def test_every_use_adds_and_the_whole_is_a_share(
-    importance, trust, valence, recalls, ages
-):
-    """0–1, and never less for one recall more."""
-    use = ImportanceInputs(
-        importance, trust, "semantic", valence, recalls, 3.0, 1.0, recalls, ages
-    )
-    more = replace(
-        use, recalls=recalls + 1, confirmations=recalls + 1, ages=(*ages, 1.0)
-    )
-    assert (
-        0
-        <= composite_importance(use, POLICY)
-        <= composite_importance(more, POLICY)
-        <= 1
-    )

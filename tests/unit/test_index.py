@@ -43,33 +43,6 @@ def settled(memory):
     return answers(memory)
 
 
-def scores(index, clock):
-    """Keys and scores of every unit, straight from the index."""
-    where = SearchFilter(("fact", "turn", "note"), ("active",), "", None)
-    found = (
-        index.lexical.search(ranking.parse_question(question, clock()), where, 50)
-        for question in QUESTIONS
-    )
-    return [[(one.key, round(one.score, 9)) for one in each.hits] for each in found]
-
-
-# row: X20
-def test_a_crash_between_catalogue_and_snapshot_heals(told, settings, clock):
-    """The catalogue is ahead of the saved index: what came since is taken in."""
-    told.index.save()
-    told.call("remember", {"text": "The ferry leaves Porto at noon."})
-    kept = told.call("remember", {"text": "A statement that goes."})
-    told.call("forget", {"id": kept["id"]})
-    expected = scores(told.index, clock)
-    crashed = Index(settings, told.vault)
-    waiting = told.index.unit(
-        next(key for each in expected for key, _ in each if key in told.index._waiting)
-    )
-    crashed.add_turns([waiting])
-    assert scores(crashed, clock) == expected
-    crashed.catalog.close()
-
-
 # row: X15
 # row: X20
 def test_a_turn_that_was_written_before_a_crash_stays_in_the_snapshot(told, settings):
@@ -106,23 +79,6 @@ def test_a_lost_part_of_the_cache_is_made_again(told, opened, settings, damage):
             path.unlink() if path.is_file() else path.rmdir()
     later = opened()
     assert answers(later) == before
-
-
-# row: C5
-def test_a_twin_is_active_and_may_be_recalled(told, clock):
-    """Forgotten and expired facts do not keep a statement from being learned again."""
-    from engram.core.text import content_hash
-
-    digest = content_hash(WORDS[0])
-    twin = told.index.catalog.duplicate(digest, None, clock())
-    assert twin.text == WORDS[0]
-    kept = told.call("remember", {"text": "Gone tomorrow.", "expires": "2026-11-21"})
-    expiring = content_hash("Gone tomorrow.")
-    assert told.index.catalog.duplicate(expiring, None, clock()).id == kept["id"]
-    clock.advance(days=2)
-    assert told.index.catalog.duplicate(expiring, None, clock()) is None
-    told.call("forget", {"id": twin.id})
-    assert told.index.catalog.duplicate(digest, None, clock()) is None
 
 
 def test_a_unit_that_changed_is_read_from_its_file(told, settings):

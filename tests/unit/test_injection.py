@@ -18,12 +18,28 @@ ATTACKS, HARMLESS = json.loads(CORPUS.read_text("utf-8")).values()
 little like it, by language: '' is of no language, and `mixed` was written in three later
 rounds against the table as it stood; at first sight 48, 46 and 16 % were found.
 """
+PLAIN = [text for texts in HARMLESS.values() for text in texts]
 
 
 # row: X27
 @pytest.mark.parametrize("tongue", ATTACKS)
 def test_planted_instructions_are_found(tongue):
     assert [text for text in ATTACKS[tongue] if not instruction(text)] == []
+
+
+# row: X27
+def test_plain_statements_are_left_alone():
+    """At most one in twenty waits for a person without need."""
+    stopped = {text: why for text in PLAIN if (why := instruction(text))}
+    assert len(stopped) <= len(PLAIN) // 20, stopped
+
+
+# row: X27
+def test_an_instruction_among_plain_statements_is_found():
+    """Wherever it stands in a longer text."""
+    talk = " ".join(HARMLESS["en"])
+    for text in ATTACKS["en"]:
+        assert instruction(f"{talk} {text} {talk}"), text
 
 
 # row: X27

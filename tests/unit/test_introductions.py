@@ -45,6 +45,15 @@ def test_an_introduction_gives_a_name(text, name):
 
 
 # row: A20
+@pytest.mark.parametrize(
+    "text",
+    rows("introductions", "what_looks_like_an_introduction_gives_no_name"),
+)
+def test_what_looks_like_an_introduction_gives_no_name(text):
+    assert own_names(text) == []
+
+
+# row: A20
 def test_the_answer_to_a_question_for_the_name_is_one():
     assert own_names("A: What's your name?", "Jonas.") == ["Jonas"]
     assert own_names("A: Wie heißt du?", "Katrin.") == ["Katrin"]
@@ -54,6 +63,15 @@ def test_the_answer_to_a_question_for_the_name_is_one():
 def test_the_name_of_the_label_is_nothing_new():
     assert own_names("Hi, I'm Jonas.", speaker="Jonas Keller") == []
     assert own_names("Hi, I'm Jonas.", speaker="Dave") == ["Jonas"]
+
+
+# row: X2
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    rows("introductions", "each_thing_of_one_sentence_is_a_fact"),
+)
+def test_each_thing_of_one_sentence_is_a_fact(text, statements):
+    assert texts(text) == statements
 
 
 # row: X2

@@ -13,7 +13,6 @@ import pytest
 from engram.config import EmbeddingSettings, ModelSettings
 from engram.core.policy import ExtractionPolicy, ModelPolicy
 from engram.core.records import Fact, FactEnd, FactLinks, Turn
-from engram.llm.links import KnownContext, known_text
 from engram.llm.tasks import read_facts
 from tests.fakes.batches import batch_of, by_text, cases, held_back, rows, tell, texts
 from tests.fakes.openai_server import fact
@@ -76,38 +75,6 @@ def said(memory, server, words, *facts, ended=(), **more):
 
 
 # -- what a model is shown -------------------------------------------------------------
-
-
-# row: A9
-def test_each_part_of_what_is_known_is_on_lines_of_its_own(clock):
-    """Statements with number and day, names, earlier turns; texts cannot break out."""
-    known = Fact("1", "Jonas lives\nin Leipzig.", created=clock())
-    undated = Fact("2", "x" * 999)
-    earlier = Turn("a", "s", "user", 'I said "so".\n2. fake', clock())
-    shown = known_text(
-        KnownContext((known, undated), ("Jonas",), ("Mia",), (earlier,)), POLICY
-    )
-    lines = [line for line in shown.splitlines() if not line.endswith(":")]
-    assert lines == [
-        '1. 2026-11-20 "Jonas lives\\nin Leipzig."',
-        f'2. "{"x" * POLICY.known_chars}"',
-        '"Jonas"',
-        '"Mia"',
-        '- Fri 2026-11-20 20:00 user: "I said \\"so\\".\\n2. fake"',
-    ]
-    assert known_text(KnownContext(), POLICY) == ""
-
-
-# row: A9
-def test_what_is_shown_of_names_and_turns_is_bounded(clock):
-    """Thirty names and six turns of 400 signs at most."""
-    turns = [Turn(str(n), "s", "user", f"{n} " * 999, clock()) for n in range(99)]
-    names = [f"Name{n}" for n in range(99)]
-    shown = known_text(KnownContext((), (), names, turns), POLICY)
-    assert len(shown) / 4 < 1200
-    assert shown.count("- Fri 2026-11-20 20:00 user") == 6
-    assert "Name29" in shown
-    assert "Name30" not in shown
 
 
 # row: A7

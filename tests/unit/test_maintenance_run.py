@@ -18,6 +18,7 @@ from engram.maintenance.passes import lifecycle
 from engram.maintenance.schedule import (
     PASSES,
     Schedule,
+    due,
 )
 from engram.vault import facts, syscalls
 from engram.vault.edges import EdgeRow
@@ -378,6 +379,22 @@ def test_the_forecast_of_what_a_person_wrote_is_what_runs_do(keeping, clock):
 
 def at(text):
     return datetime.fromisoformat(text).replace(tzinfo=BERLIN).astimezone(UTC)
+
+
+# row: C34
+@pytest.mark.parametrize(
+    ("last", "now", "is_due"),
+    [
+        ("2026-11-15T02:00", "2026-11-22T01:59", False),
+        ("2026-11-15T02:00", "2026-11-22T02:00", True),
+        ("2026-03-22T02:00", "2026-03-29T01:59", False),
+        ("2026-03-22T02:00", "2026-03-29T03:00", True),
+        ("2026-03-29T03:00", "2026-03-29T04:00", False),
+    ],
+)
+def test_a_week_is_due_on_sunday_at_two(last, now, is_due):
+    """On the Sunday in spring that has no such hour, when it is over."""
+    assert bool(due(at(last), at(now), "weekly", BERLIN, 0, POLICY)) is is_due
 
 
 # row: X24

@@ -616,18 +616,6 @@ def test_a_folder_that_is_left_out_is_neither_read_nor_believed_deleted(opened):
         assert memory.call("doctor", {})["healthy"]
 
 
-# row: X8
-def test_what_was_asked_for_and_forgotten_can_be_asked_for_in_the_same_instant(memory):
-    """Each time is a turn of its own, and a memory of its own."""
-    first = memory.call("remember", {"text": "Anna switched to oat milk"})
-    memory.call("forget", {"id": first["id"]})
-    path = memory.settings.vault / first["path"]
-    path.write_text(path.read_text().replace("oat milk", "oat milk, she says"))
-    again = memory.call("remember", {"text": "Anna switched to oat milk"})
-    assert again["verdict"] == "created"
-    assert again["id"] != first["id"]
-
-
 # row: X1
 @pytest.mark.parametrize("operation", ["recall", "context"])
 def test_a_question_that_was_observed_hides_no_memory(memory, operation):

@@ -80,20 +80,6 @@ def memory(tmp_path):
     opened.close()
 
 
-def test_a_conversation_of_messages_is_observed_under_either_name(memory):
-    talk = [
-        {"role": "user", "content": "The kayak of Oskar is green."},
-        {"role": "assistant", "content": None, "tool_calls": []},
-        {"role": "assistant", "content": "Noted."},
-    ]
-    answer = memory.call("observe", {"messages": talk, "session": "s1"})
-    assert (answer["stored"], answer["without_words"]) == (2, 1)
-    answer = memory.call("observe", {"turns": talk, "session": "s2"})
-    assert answer["stored"] == 2
-    hits = memory.call("recall", {"query": "kayak Oskar", "kinds": ["turn"]})["hits"]
-    assert len(hits) == 1  # equal texts are one hit
-
-
 @pytest.mark.parametrize("odd", [{"a": 1}, ["user"], 5, True])
 def test_a_role_or_a_part_of_another_kind_breaks_nothing(memory, odd):
     """It is refused where the turn has it, and left out of a content."""

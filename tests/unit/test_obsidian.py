@@ -79,20 +79,6 @@ def test_each_table_shows_titles_instead_of_file_names(view):
         assert "file.name" not in table["order"]
 
 
-def test_the_title_of_a_fact_is_its_statement(memory):
-    """The formula's own patterns, on the name of a real file."""
-    memory.call("remember", {"text": "Anna is allergic to peanuts."})
-    (path,) = memory.settings.vault.glob("facts/*/*.md")
-    tree = yaml.safe_load((shipped("vault_template") / "views/facts.base").read_text())
-    formula = tree["formulas"]["title"]
-    (test,) = re.findall(r"/(\S+)/\.matches", formula)
-    assert re.search(test, path.stem)
-    title = path.stem
-    for pattern, instead in re.findall(r'replace\(/(\S+?)/g?, "(.?)"\)', formula):
-        title = re.sub(pattern, instead, title)
-    assert title == "anna is allergic to peanuts"
-
-
 # -- inside of another vault -----------------------------------------------------------
 
 

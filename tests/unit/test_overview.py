@@ -60,20 +60,6 @@ def test_entities_count_their_memories_under_every_name(memory, told):
         memory.call("entities", {"name": "Zoe"})
 
 
-def test_whom_only_another_persona_knows_is_not_listed(memory, told):
-    memory.call(
-        "remember",
-        {"text": "Zelda bakes the cake", "about": ["Zelda"], "persona": "p1"},
-    )
-
-    def named(**params):
-        return {row["name"] for row in memory.call("entities", params)["entities"]}
-
-    assert "Zelda" not in named()
-    assert "Zelda" not in named(persona="p2")
-    assert "Zelda" in named(persona="p1")
-
-
 def test_a_neighbourhood_reaches_two_steps_and_keeps_to_its_limit(memory, told):
     memory.call(
         "remember", {"text": "Anna and Ben row on Sundays", "about": ["Anna", "Ben"]}

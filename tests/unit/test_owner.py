@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from engram.core.entities import EntityNames
+from engram.core.language.similarity import compared, statement
 from engram.core.records import Entity
 from engram.testing import Simulation
 from engram.vault.frontmatter import read
@@ -35,6 +36,29 @@ def names(*entities: Entity, given: tuple[str, ...] = ()) -> EntityNames:
 def test_a_configured_name_marks_the_note_of_that_person():
     known = names(person("Jonas Keller", "Joki"), given=("Jonas Keller",))
     assert known.owner_names() == ("Jonas Keller", "Joki")
+
+
+# -- one subject in comparisons --------------------------------------------------------
+
+
+def parsed(text: str, *owner: str):
+    return statement(text, lambda words, _language: words, owner)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Jonas lives in Munich.", "The user lives in Munich."),
+        ("Jonas Keller lives in Munich.", "Jonas lives in Munich."),
+        ("Jonas's sister lives in Porto.", "The user's sister lives in Porto."),
+        ("Jonas wohnt in Erfurt.", "Die Person wohnt in Erfurt."),
+        ("王梅住在上海。", "用户住在上海。"),
+    ],
+)
+def test_two_names_of_the_user_say_the_same(one, other):
+    owner = ("Jonas Keller", "Jonas", "王梅")
+    assert compared(parsed(one, *owner), parsed(other, *owner)).similarity == 1
+    assert compared(parsed(one), parsed(other)).similarity < 1
 
 
 # -- in a vault ------------------------------------------------------------------------

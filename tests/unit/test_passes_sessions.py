@@ -124,6 +124,36 @@ def tend(memory):
 
 
 # row: E11
+def test_a_talk_that_falls_silent_is_summed_up(told, clock):
+    """Not at 30 minutes, at 31; nobody is named whom it does not name, nor the persona
+    itself.
+    """
+    say(told, *STORY[:3], ("assistant", "Muse knows."), persona="Muse")
+    before = conversation(talk(told))
+    clock.advance(minutes=30, seconds=-30)
+    tend(told)
+    assert "one_liner" not in talk(told)
+    clock.advance(minutes=1)
+    assert tend(told) == ["talk"]
+    found = keys(talk(told))
+    assert {
+        name: found[name]
+        for name in ("one_liner", "what_mattered", "open_loops", "commitments", "tone")
+    } == {
+        name: SESSION[name]
+        for name in ("one_liner", "what_mattered", "open_loops", "commitments", "tone")
+    }
+    assert found["people"] == ["Vera, the user's sister"]
+    assert found["summarised"] == 4
+    assert (
+        "## Summary\n\n%% engram:begin summary %%\nThe user plans a move to Porto with Vera.\n"
+        in talk(told)
+    )
+    assert conversation(talk(told)) == before
+    assert tend(told) == []
+
+
+# row: E11
 @pytest.mark.parametrize(
     "reply",
     [

@@ -84,12 +84,29 @@ def test_recall_and_context_hand_out_the_mark_and_not_the_planted_text(memory):
     assert "previous instructions" in path.read_text()
 
 
+HONEST = (
+    "Jonas has moved to Hamburg, has quit coffee, and told the assistant about school.",
+    "Jonas hates phone calls and wants the assistant to draft emails.",
+    "Jonas introduced himself and asked the assistant to keep track of things.",
+    "Jonas pasted an API key by mistake and has rotated it.",
+)
+
+
 def summed_up(line, *turns):
     material = {"turns": [{"role": "user", "said": said, "who": "J"} for said in turns]}
     reply, dropped = read(
         SESSION.form, {"one_liner": "They talked.", "tone": "", "open_loops": [line]}
     )
     return TASKS["session"].read(reply, material, dropped)
+
+
+# row: E11
+@pytest.mark.parametrize("line", HONEST)
+def test_an_honest_report_of_what_the_user_wants_is_no_instruction(line):
+    """In the third person, of the user's own words."""
+    found = summed_up(line, "I hate phone calls, please draft me an email instead.")
+    assert found["open_loops"] == [line]
+    assert "dropped" not in found
 
 
 # row: X27

@@ -136,6 +136,54 @@ EVENT = "The user has a dinner with Paul on 5 March 2027."
 
 # row: E16
 @pytest.mark.parametrize(
+    ("text", "promise", "tags"),
+    [
+        ("The dinner with Paul is off.", EVENT, ["expired"]),
+        ("The dinner is cancelled.", EVENT, ["expired"]),
+        ("The concert is off.", EVENT, []),
+        ("I called the dinner with Paul off.", EVENT, ["expired"]),
+        ("The tax return is off.", TAX, []),
+        (
+            "Die Prüfung ist abgesagt.",
+            "Die Person hat am Montag eine Prüfung.",
+            ["expired"],
+        ),
+    ],
+)
+def test_an_event_that_is_off_is_cancelled(text, promise, tags):
+    assert [tag for _, tag in settled(text, promises=[promise])] == tags
+
+
+ROME = "The user is flying to Rome on 3 April 2027 with Anna."
+WEDDING = "The user and others plan to get married next summer (the summer of 2027)."
+
+
+# row: E16
+@pytest.mark.parametrize(
+    ("text", "promise", "why"),
+    [
+        ("The dinner with Paul was moved to Friday.", EVENT, todos.MOVED),
+        ("We postponed the dinner with Paul.", EVENT, todos.MOVED),
+        ("The Rome trip is off.", ROME, todos.CANCELLED),
+        ("Our flight to Rome got cancelled.", ROME, todos.CANCELLED),
+        ("We've postponed the wedding to 2029.", WEDDING, todos.MOVED),
+        ("We moved the sofa to the living room.", ROME, None),
+        ("I've moved to York.", WEDDING, None),
+        ("The Paris trip is off.", ROME, None),
+        (
+            "Die Prüfung wurde auf Donnerstag verschoben.",
+            "Die Person hat am Montag eine Prüfung.",
+            todos.MOVED,
+        ),
+    ],
+)
+def test_an_event_that_was_moved_is_not_due_at_its_old_time(text, promise, why):
+    found = todos.settlements(text, promised(promise))
+    assert [one.why for one in found] == [why] * bool(why)
+
+
+# row: E16
+@pytest.mark.parametrize(
     ("text", "context", "kept"),
     [
         ("I rang them.", "I need to call the bank tomorrow.", [BANK]),
@@ -177,6 +225,14 @@ def test_two_promises_that_a_report_may_mean_are_asked_about():
 )
 def test_a_question_for_what_is_to_be_done_names_its_days(question, days):
     assert agenda(question) == days
+
+
+@pytest.mark.parametrize(
+    "question",
+    rows("promises", "what_is_no_question_for_promises"),
+)
+def test_what_is_no_question_for_promises(question):
+    assert agenda(question) is None
 
 
 # row: E16

@@ -11,9 +11,11 @@ import pytest
 
 from engram import config
 from engram.core import classify, lifecycle
+from engram.core.attributes import ATTRIBUTES
 from engram.core.language.keep_requests import asked_to_keep
 from engram.core.policy import Policy
 from engram.core.records import Fact
+from engram.core.user_facts import standing_attribute
 from engram.errors import BadRequestError, NotFoundError
 from engram.memory import VaultMemory
 from engram.serve import output
@@ -225,6 +227,27 @@ def test_the_list_of_what_fades_is_exhaustive(changes, said_by, why):
 
 
 # -- standing attributes ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    rows("protection", "a_standing_attribute_is_recognised_by_its_words"),
+)
+def test_a_standing_attribute_is_recognised_by_its_words(text, told):
+    """In every language that somebody speaks to engram; its name may be another's where
+    a statement tells two.
+    """
+    found = standing_attribute(text)
+    assert found in {row.lasts for row in ATTRIBUTES.values()}
+    assert found == told or {found, told} <= {
+        "name",
+        "account",
+        "family",
+        "health",
+        "diet",
+        "how-to",
+        "work",
+    }
 
 
 @pytest.mark.parametrize(

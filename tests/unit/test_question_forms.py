@@ -6,6 +6,7 @@ from engram.core.language.question_forms import (
     asks_about_past,
     asks_for_several,
     is_courtesy,
+    states_nothing,
 )
 
 # one question that lists, counts, orders and compares in English and German
@@ -61,6 +62,49 @@ def test_questions_about_an_earlier_time_ask_about_the_past(question):
 @pytest.mark.parametrize("question", ONE)
 def test_questions_in_the_present_do_not(question):
     assert not asks_about_past(question)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What should I cook tonight?",
+        "what should i watch tonight something not too heavy",
+        "Kannst du mir helfen? Was soll ich kochen?",
+        "Noted. How can I help you today?",
+        "By the way, what is my dog called?",
+        "Weißt du, wo ich wohne?",
+    ],
+)
+def test_questions_and_courtesies_state_nothing(text):
+    assert states_nothing(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have guests. What should I cook?",
+        "",
+        "My dog is called Rex.",
+        "My boat is called Selkie, what paint suits it?",
+        "Mein Boot heißt Selkie, welche Farbe passt dazu?",
+    ],
+)
+def test_a_statement_beside_a_question_states_something(text):
+    assert not states_nothing(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nice to meet you, Lena!",
+        "You're welcome! Let me know if you need anything else.",
+        "Great to hear that, Tom!",
+        "Got it, I'll remember that.",
+        "Schön, dich kennenzulernen, Lena!",
+    ],
+)
+def test_courtesies_tell_nothing(text):
+    assert is_courtesy(text)
 
 
 @pytest.mark.parametrize(

@@ -55,17 +55,6 @@ def test_what_is_given_back_waits_and_what_was_settled_does_not_return(queue):
     assert queue.due(LATER, MOST) == [other]
 
 
-def test_a_flush_of_one_conversation_waits_for_no_other(queue):
-    """Not for what others have waiting, nor for what is taken of theirs."""
-    queue.add([*waiting(1, level="high"), *waiting(2, session="other", level="high")])
-    queue.due(NOW, MOST)
-    queue.add([*waiting(3), *waiting(4, session="other")])
-    assert queue.hurry("s") == {1, 3}
-    assert [(batch.seqs, batch.why) for batch in queue.due(NOW, MOST)] == [
-        ((3,), ASKED)
-    ]
-
-
 def test_closing_wakes_whoever_waits(queue):
     """With words; for what is done already nobody need wait."""
     queue.add(waiting(1, level="high"))

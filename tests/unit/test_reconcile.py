@@ -355,20 +355,6 @@ def test_a_batch_that_corrects_itself_keeps_the_last_word(opened, model):
 # -- what is written -------------------------------------------------------------------
 
 
-# row: B19
-@pytest.mark.parametrize(
-    ("lifetime", "days"), [("week", 7), ("month", 30), ("year", 365), ("forever", None)]
-)
-def test_what_holds_for_a_time_ends_by_itself(held, clock, lifetime, days):
-    """Seven days, thirty, a year; counted from when it was said."""
-    tell(held, "The lift is out of order.", lifetime=lifetime)
-    if days:
-        clock.advance(days=days, seconds=-1)
-    assert recalled(held, "lift")
-    clock.advance(seconds=2)
-    assert bool(recalled(held, "lift")) == (days is None)
-
-
 # row: C9
 @pytest.mark.parametrize(
     "category", ["decision", "commitment", "principle", "correction"]

@@ -83,24 +83,6 @@ def test_a_relation_may_end_without_another_in_its_place():
 
 
 # row: B1
-def test_relations_that_may_hold_to_many_stand_side_by_side():
-    """A second sister does not end the first."""
-    (first,) = update_relations([], works("a"), ago(100), POLICY, single=False)
-    assert update_relations([first], works("b"), NOW, POLICY, single=False) == (
-        works("b", reinforced=NOW, valid_from=NOW),
-    )
-
-
-# row: B1
-def test_what_was_said_earlier_but_learned_later_ends_where_the_next_began():
-    """An import of older conversations does not undo the present."""
-    (now,) = update_relations([], works("b"), ago(10), POLICY, single=True)
-    assert update_relations([now], works("a"), ago(90), POLICY, single=True) == (
-        works("a", reinforced=ago(90), valid_from=ago(90), valid_until=ago(10)),
-    )
-
-
-# row: B1
 @examples(100)
 @given(
     said=st.lists(
@@ -133,15 +115,6 @@ def test_of_one_at_a_time_never_two_hold_in_any_order_of_learning(said):
     for (_, end), (start, _) in pairwise(spans):
         assert end is not None
         assert end <= start
-
-
-# row: B1
-def test_two_jobs_told_in_one_turn_both_hold():
-    """A third one said later leaves both, as nobody said which of them it follows."""
-    both = learned((works("a"), ago(50)), (works("b"), ago(50)))
-    assert targets(both, NOW) == ["org:a", "org:b"]
-    third = learned((works("a"), ago(50)), (works("b"), ago(50)), (works("c"), ago(10)))
-    assert targets(third, NOW) == ["org:a", "org:b", "org:c"]
 
 
 # row: B1

@@ -31,14 +31,6 @@ def test_a_request_names_its_object():
 
 
 # row: A26
-def test_only_the_words_around_a_request_are_asserted():
-    text = "Just kidding, I'm actually a teacher."
-    (request,) = withdrawals(text)
-    assert request.untrue
-    assert text[request.after :].strip() == "I'm actually a teacher."
-
-
-# row: A26
 @pytest.mark.parametrize(
     ("wish", "statement", "meant"),
     [

@@ -8,6 +8,7 @@ import pytest
 
 from engram.core.language.role_play import played
 from engram.core.records import Turn
+from tests.fakes.sentences import rows
 
 NOW = datetime(2026, 11, 21, 20, tzinfo=UTC)
 
@@ -26,6 +27,8 @@ def turns(*texts):
     ]
 
 
+OPENS = rows("role_play", "opens")
+
 EARNEST = [
     "I love role-playing games.",
     "Let's play chess tonight.",
@@ -37,6 +40,20 @@ EARNEST = [
     "I play the king in our school theatre.",
     "Act as a travel guide.",
 ]
+
+
+@pytest.mark.parametrize("opening", OPENS)
+def test_a_game_lasts_until_somebody_ends_it(opening):
+    """The turn that opens it, those in between and the one that closes it are played."""
+    said = turns(
+        "Hello.",
+        opening,
+        "A:As you wish.",
+        "I live in Bruges.",
+        "OK, enough role-play.",
+        "I live in Oslo.",
+    )
+    assert played(said)[-5:] == [True, True, True, True, False]
 
 
 @pytest.mark.parametrize("text", EARNEST)

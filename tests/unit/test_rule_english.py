@@ -41,6 +41,29 @@ def test_what_is_still_to_be_done_is_a_promise_with_its_day(text, statement, due
     assert one.quote in text
 
 
+# row: E16
+@pytest.mark.parametrize(
+    ("text", "statement", "day"),
+    [
+        (
+            "My sister is getting married in June.",
+            "The user's sister is getting married in June (June 2027).",
+            "2027-06-01",
+        ),
+        (
+            "My parents are coming on Friday.",
+            "The user's parents are coming on Friday (27 November 2026).",
+            "2026-11-27",
+        ),
+    ],
+)
+def test_what_another_person_plans_is_no_promise(text, statement, day):
+    """It is an event with its day."""
+    (one,) = facts(text)
+    assert (one.category, one.text) == ("moment", statement)
+    assert one.when.start.date().isoformat() == day
+
+
 # row: X2
 @pytest.mark.parametrize(
     "text",
@@ -76,6 +99,16 @@ def test_what_newcomers_say_of_themselves(text, statements):
     it.
     """
     assert [one.text for one in facts(text)] == statements
+
+
+# row: X14
+@pytest.mark.parametrize(
+    "text", ["My sister Anna moves in May.", "I left with my friend Anna last week."]
+)
+def test_what_somebody_is_has_not_the_time_of_what_they_do(text):
+    """Anna is a sister before she moves."""
+    bond = next(one for one in facts(text) if one.text.startswith("Anna is the user's"))
+    assert bond.when is None
 
 
 # row: C3

@@ -12,7 +12,7 @@ import pytest
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
 from engram.extraction.rules.engine import extract
-from engram.extraction.rules.people import relatives
+from engram.extraction.rules.people import has_open_pronoun, names, relatives
 from tests.fakes.sentences import rows
 
 NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday
@@ -69,6 +69,110 @@ def test_a_known_relative_may_like_things():
 
 
 @pytest.mark.parametrize(
+    ("raw", "is_open"),
+    [
+        ("visit her tomorrow", True),
+        ("read her book", True),
+        ("met Anna and her dog", False),
+    ],
+)
+def test_a_pronoun_needs_its_person_in_the_statement(raw, is_open):
+    """Else a reader of the note would not know whom it means."""
+    assert has_open_pronoun(raw) is is_open
+
+
+# row: B1
+@pytest.mark.parametrize(
+    ("text", "bonds", "types"),
+    [
+        ("My sister Anna has a cat.", {("Mira", "sister", "Anna")}, {"Anna": "person"}),
+        ("My sister's name is Anna.", {("Mira", "sister", "Anna")}, {"Anna": "person"}),
+        (
+            "Actually, my boss is now Inês Duarte.",
+            {("Mira", "boss", "Inês Duarte")},
+            {"Inês Duarte": "person"},
+        ),
+        (
+            "My boss is called Tomás Ferreira.",
+            {("Mira", "boss", "Tomás Ferreira")},
+            {"Tomás Ferreira": "person"},
+        ),
+        ("Ben is my boss at work.", {("Mira", "boss", "Ben")}, {"Ben": "person"}),
+        (
+            "My 5-year-old son Tom plays chess.",
+            {("Mira", "son", "Tom")},
+            {"Tom": "person"},
+        ),
+        ("I'm married to Jens.", {("Mira", "spouse", "Jens")}, {"Jens": "person"}),
+        (
+            "I work at Siemens in Munich.",
+            {("Mira", "works_at", "Siemens")},
+            {"Siemens": "org"},
+        ),
+        (
+            "I live in New York City.",
+            {("Mira", "lives_in", "New York City")},
+            {"New York City": "place"},
+        ),
+        (
+            "I met Anna, Anna lives in Porto.",
+            {("Anna", "lives_in", "Porto")},
+            {"Anna": "person", "Porto": "place"},
+        ),
+        ("Ich wohne in Berlin.", {("Mira", "lives_in", "Berlin")}, {"Berlin": "place"}),
+        (
+            "Ich arbeite bei Siemens.",
+            {("Mira", "works_at", "Siemens")},
+            {"Siemens": "org"},
+        ),
+        # no name, several names, no person, or over
+        ("I work at a small bakery.", set(), {}),
+        ("I live in Lisbon and Porto.", set(), {}),
+        ("I used to live in Lisbon.", set(), {}),
+        ("My dog Rex is old.", set(), {"Rex": "animal"}),
+        ("My parents are Tom and Eva.", set(), {}),
+        ("Does my sister Anna live in Porto?", set(), {}),
+        ("Maybe I will work at Siemens.", set(), {}),
+    ],
+)
+def test_a_statement_ties_together_whom_it_names(text, bonds, types):
+    """Whose what somebody is, where somebody lives and works; no more than the pattern
+    tells.
+    """
+    found = read(text, speaker="Mira")
+    assert {(one.subject, one.type, one.object) for one in found.relations} == bonds
+    assert found.types == {"Mira": "person"} | types
+
+
+# row: B1
+@pytest.mark.parametrize(
+    ("text", "bond"),
+    rows("rule_people", "a_statement_says_that_something_is_over"),
+)
+def test_a_statement_says_that_something_is_over(text, bond):
+    """And nothing in its place."""
+    found = read(text, speaker="Mira")
+    assert [
+        [one.subject, one.type, one.object] for one in found.relations if one.ended
+    ] == [bond]
+    assert not [one for one in found.relations if not one.ended]
+
+
+# row: B1
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I left Siemens early today.",
+        "Maybe I left Siemens.",
+        "I left Anna at the station.",
+    ],
+)
+def test_not_everybody_who_leaves_is_gone_for_good(text):
+    """A day's work has an end too."""
+    assert read(text, speaker="Mira").relations == ()
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [
         ("I went with my sister Anna.", [("Anna", "sister")]),
@@ -86,6 +190,19 @@ def test_who_somebody_is_may_stand_anywhere_in_a_clause(text, found):
     several.
     """
     assert [(one.name, one.kin) for one in relatives(text, 0, len(text))] == found
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("My boss is Dr. Lopes and", ("Dr. Lopes",)),
+        ("She is called Mrs Lopes", ("Mrs Lopes",)),
+        ("My cat is Dr", ("Dr",)),
+    ],
+)
+def test_a_title_is_part_of_a_name(said, found):
+    """Else the name ends at its dot, and the note is called `Dr`."""
+    assert names(said) == found
 
 
 # row: X2

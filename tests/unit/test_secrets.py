@@ -359,6 +359,23 @@ def test_placeholder_names_the_class(name):
 
 
 # row: X11
+def test_the_rest_of_the_text_is_kept():
+    """Only the secret goes; quotes, brackets and sentence ends stay."""
+    assert redact("(password: 'hunter2')").text == "(password: '[redacted: password]')"
+    assert (
+        redact("my password is hunter2. Bye").text
+        == "my password is [redacted: password]. Bye"
+    )
+    assert (
+        redact("a://b:c4t5@host/x?y=1").text
+        == "a://b:[redacted: url password]@host/x?y=1"
+    )
+    assert (
+        redact("\ud800 pin: 4821 \udfff").text == "\ud800 pin: [redacted: pin] \udfff"
+    )
+
+
+# row: X11
 @pytest.mark.parametrize(
     "text",
     [
@@ -401,6 +418,28 @@ def test_unknown_mode_is_a_config_error():
 
 
 # row: X11
+@pytest.mark.parametrize("size", [1_000, 32_760, 32_770, 65_530, 262_100])
+def test_a_secret_at_the_end_of_a_long_turn_is_found(size):
+    """There is no cap and no seam."""
+    secret = "ghp_" + some(ALNUM, 36)
+    text = "tea and cake " * (size // 13) + secret
+    assert secret not in redact(text).text
+
+
+# row: X11
+def test_keys_side_by_side_are_all_found():
+    """Neighbours do not hide each other."""
+    secrets = ["AKIA" + some(UPPER, 16) for _ in range(20)]
+    assert redact(",".join(secrets)).found == {"aws key": 20}
+    cards = [spaced(luhn("4", 16)) for _ in range(5)]
+    left = redact("2026 " + " ".join(cards)).text
+    assert left.startswith("2026 [redacted: card]")
+    assert not any(
+        group in left.removeprefix("2026") for group in " ".join(cards).split()
+    )
+
+
+# row: X11
 def test_every_code_of_a_list_and_every_word_of_a_wallet_is_found():
     """A list ends at the first word that is no code; a sentence is no wallet."""
     codes = [f"{number(4)} {number(4)}" for _ in range(6)]
@@ -426,6 +465,21 @@ def test_invisible_signs_hide_no_secret(sign):
     text = f"a{sign}b {key[:9]}{sign}{key[9:]} c{sign}d"
     assert redact(text).text == f"a{sign}b [redacted: github token] c{sign}d"
     assert redact(f"pass{sign}word: hunter2").found == {"password": 1}
+
+
+# row: X11
+def test_letters_and_digits_of_other_widths_count_as_plain_ones():
+    wide = "".join(chr(ord(one) + 0xFEE0) for one in "AKIA" + some(UPPER, 16))
+    assert redact(f"鍵は{wide}です").text == "鍵は[redacted: aws key]です"
+    assert redact("رمز التحقق: ٤٨٢١٩٠").found == {"pin": 1}
+
+
+# row: X11
+def test_an_unclosed_private_key_is_found():
+    """A key that breaks off is a key."""
+    body = pem("RSA PRIVATE KEY").partition("-----END")[0]
+    assert redact(f"{body}").text.startswith("[redacted: private key]")
+    assert redact("-----BEGIN RSA PRIVATE KEY----- is how a key begins").found == {}
 
 
 def test_the_code_of_a_door_may_be_allowed_and_nothing_else():
@@ -461,6 +515,14 @@ def test_every_code_of_a_list_is_removed():
     assert key not in redact(f"Bitlocker: {key}").text
     other = key[:-6] + f"{int(groups[-1]) + 1:06d}"
     assert other in redact(f"Part {other}").text
+
+
+# row: X11
+@pytest.mark.parametrize("gap", [" ", "-", ".", "  ", "\u00a0"])
+def test_a_card_is_removed_however_its_groups_are_parted(gap):
+    number = luhn("4", 16)
+    card = gap.join(number[at : at + 4] for at in range(0, 16, 4))
+    assert redact(f"my card is {card}").found == {"card": 1}
 
 
 # row: X11

@@ -46,6 +46,31 @@ def set_key(memory, path, line):
 
 
 # row: B17
+def test_a_highly_sensitive_memory_is_the_owners_alone(memory):
+    """Neither the memory nor the turn that told it; also after the index is made anew."""
+    name = remembered(memory)
+    assert WORDS in texts(memory, persona="Coach")
+
+    answer = memory.call("sensitivity", {"id": name, "level": "high"})
+    assert (answer["sensitivity"], answer["known_to"]) == ("high", "the owner alone")
+    for _ in range(2):
+        assert not texts(memory, persona="Coach")
+        assert not texts(memory)
+        assert WORDS in texts(memory, standing="owner")
+        assert WORDS not in memory.call("context", {"query": WORDS})["text"]
+        assert not memory.call("list", {})["memories"]
+        memory.call("reindex", {})
+
+
+# row: B17
+def test_a_persona_that_the_note_names_may_know(memory):
+    name = remembered(memory, persona="Doctor")
+    memory.call("sensitivity", {"id": name, "level": "high"})
+    assert WORDS in texts(memory, persona="Doctor")
+    assert not texts(memory, persona="Coach")
+
+
+# row: B17
 def test_front_matter_sets_it_and_every_view_shows_it(memory):
     """It is no edit of the statement, and it changes no clock."""
     name = remembered(memory)

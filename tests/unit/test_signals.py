@@ -13,6 +13,22 @@ TABLE = table()
 
 # class → language → (a sentence that hits it, a near miss that does not)
 CASES = rows("signals", "cases")
+ROWS = [
+    pytest.param(name, *sentences, id=f"{name}-{tongue}")
+    for name, tongues in CASES.items()
+    for tongue, sentences in tongues.items()
+]
+
+
+# row: C1
+# row: X13
+@pytest.mark.parametrize(("name", "hit", "miss"), ROWS)
+def test_class_is_found_and_its_near_miss_is_not(name, hit, miss):
+    """Each row of the table has a sentence that hits it and a similar one that does
+    not.
+    """
+    assert name in scan(hit, TABLE, POLICY).classes
+    assert name not in scan(miss, TABLE, POLICY).classes
 
 
 # row: C1
@@ -26,6 +42,16 @@ def test_every_row_of_the_table_has_a_case():
         for name in languages.keys(section)
         for tongue in languages.texts(section, name)
     }
+
+
+# row: C1
+@pytest.mark.parametrize(
+    "text",
+    rows("signals", "one_high_class_makes_the_level_high"),
+)
+def test_one_high_class_makes_the_level_high(text):
+    """Any phrase of the seed's high list is enough."""
+    assert scan(text, TABLE, POLICY).level == "high"
 
 
 # row: C1
@@ -69,3 +95,16 @@ def test_head_and_tail_of_a_long_text_are_looked_at():
     assert scan(f"My name is Anna. {paste}", TABLE, POLICY).level == "high"
     assert scan(f"{paste} My name is Anna.", TABLE, POLICY).level == "high"
     assert scan(f"{paste} My name is Anna. {paste}", TABLE, POLICY).level == "none"
+
+
+# row: C1
+def test_spelling_variants_do_not_matter():
+    """Case, curly apostrophes, decomposed letters, line breaks and broken text are read
+    all the same.
+    """
+    assert "identity" in scan("MY\nNAME   IS Anna", TABLE, POLICY).classes
+    assert (
+        "strong-verb"
+        in scan("je pre\u0301fe\u0300re le the\u0301", TABLE, POLICY).classes
+    )
+    assert "identity" in scan("\ud800 my name is Anna", TABLE, POLICY).classes

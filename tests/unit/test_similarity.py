@@ -39,6 +39,29 @@ def test_two_facts_are_never_taken_for_one(one, other):
     assert compared(taken(one), taken(other)).similarity <= 0.85
 
 
+# row: A7
+@pytest.mark.parametrize(
+    ("one", "other"), [pair[1:] for pair in PAIRS if pair[0] == "same"]
+)
+def test_a_restatement_is_the_same(one, other):
+    """Articles, emphasis, contractions, spelled numbers and the place of a phrase tell
+    nothing apart.
+    """
+    found = compared(taken(one), taken(other))
+    assert found.similarity > 0.85
+    assert found.distinct == ""
+
+
+# row: A7
+def test_what_cannot_be_true_together_is_distinct():
+    """At least 95 in 100 of the contradictions in the table."""
+    contradictions = [pair[1:] for pair in PAIRS if pair[0] == "contradicts"]
+    told = [
+        compared(taken(one), taken(other)).distinct for one, other in contradictions
+    ]
+    assert sum(map(bool, told)) >= 0.95 * len(told)
+
+
 def test_what_has_only_the_person_in_common_is_far_apart():
     pairs_apart = [pair[1:] for pair in PAIRS if pair[0] == "unrelated"]
     assert all(compared(taken(a), taken(b)).similarity < 0.4 for a, b in pairs_apart)

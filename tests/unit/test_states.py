@@ -8,7 +8,6 @@ import pytest
 
 from engram.core.attributes import ATTRIBUTES, attribute
 from engram.core.changes import replacement
-from engram.core.language import languages
 from engram.core.language.states import grammar, state_asked_for, states
 
 GIVEN = """
@@ -39,6 +38,20 @@ Ich nehme 20 mg Citalopram. | user | dose citalopram | 20 mg
 Ich bin Vegetarierin. | user | diet | vegetarierin
 """
 
+ENDED = """
+I no longer work at Acme. | user | employer | acme
+I quit my job at Stripe. | user | employer | stripe
+Ben is not my boss any more. | user | role boss | ben
+I broke up with Tom. | user | partner | tom
+Our dog Rex died last week. | user dog rex | alive |
+I'm not allergic to eggs any more. | user | allergy | eggs
+I stopped taking metformin. | user | medication | metformin
+I don't drink coffee any more. | user | eats | coffee
+Ich arbeite nicht mehr bei Bosch. | user | employer | bosch
+Ich habe gekündigt. | user | employer |
+Ich trinke keinen Kaffee mehr. | user | eats | kaffee
+Unser Hund Rex ist gestorben. | user hund rex | alive |
+"""
 
 NOTHING = """
 Do I live in Graz?
@@ -53,6 +66,22 @@ Wohne ich in Graz?
 Als Kind bin ich nach Rom gezogen.
 Ich bin nach Berlin gezogen, aber wieder zurückgezogen.
 Mein Chef ist Deutscher.
+"""
+
+ASKED = """
+Where do I live? | user | home
+where does Anna live | anna | home
+Do you know where I work? | user | employer
+Who is my boss? | user | role boss
+What's my sister's name? | user | kin sister
+how old am i | user | age
+What am I allergic to? | user | allergy
+How much is the rent? | rent | figure
+When is my dentist appointment? | user dentist appointment | date
+how much metformin do I take? | user | dose metformin
+Wo wohne ich? | user | home
+Wie heißt mein Chef? | user | role chef
+Was ist meine Lieblingsfarbe? | user | favourite farbe
 """
 
 
@@ -78,9 +107,26 @@ def test_a_plain_sentence_gives_a_value_of_an_attribute(text, subject, name, val
     assert (" ".join(state.value), state.over) == (value, False)
 
 
+# row: A7
+@pytest.mark.parametrize(("text", "subject", "name", "value"), rows(ENDED))
+def test_an_end_names_what_it_ends(text, subject, name, value):
+    state = first(text)
+    assert (" ".join(state.subject), state.attribute) == (subject, name)
+    assert (" ".join(state.value), state.over) == (value, True)
+
+
 @pytest.mark.parametrize("text", NOTHING.strip().splitlines())
 def test_what_is_not_asserted_of_somebody_gives_nothing(text):
     assert states(text) == ()
+
+
+# row: E5
+@pytest.mark.parametrize(("text", "subject", "name"), rows(ASKED))
+def test_a_question_asks_for_an_attribute_of_a_subject(text, subject, name):
+    asked = state_asked_for(text)
+    assert asked is not None
+    assert (" ".join(asked.subject), asked.attribute) == (subject, name)
+    assert not asked.over
 
 
 def test_a_question_about_the_past_asks_for_what_is_over():
@@ -107,13 +153,6 @@ def test_a_question_about_the_past_asks_for_what_is_over():
 )
 def test_a_state_replaces_another(new, old, why):
     assert replacement(first(new), first(old)) == why
-
-
-def test_each_rule_names_an_attribute_of_the_table():
-    for section in languages.section("rules").values():
-        for key in ("rows", "asks", "asks_past"):
-            for entry in languages.entries(section[key]):
-                assert set(entry.split()[0].split("+")) <= ATTRIBUTES.keys()
 
 
 def test_a_kind_has_the_properties_of_its_attribute():

@@ -118,40 +118,11 @@ def test_the_log_tells_what_happened_to_a_memory(vault):
     assert vault.actions_of("m9") == []
 
 
-# row: C5
-def test_the_hash_list_is_made_to_hold_exactly_the_active_facts(vault):
-    """Written only when it has to be."""
-    listed = vault.root / "state" / "fact-hashes.txt"
-    assert vault.seed_hashes({"b", "a"})
-    vault.add_hashes(["c"])
-    assert not vault.seed_hashes({"a", "b", "c"})
-    assert vault.seed_hashes({"a"})
-    assert listed.read_text().splitlines()[1:] == ["a"]
-    listed.write_bytes(b"\xff\n")
-    assert vault.seed_hashes({"a"})
-    assert listed.read_text().splitlines()[1:] == ["a"]
-
-
 # -- moves -----------------------------------------------------------------------------
 
 
 def moved(keys=None, body=None, to="archive/2026-11-20/x.md"):
     return Move("facts/x.md", disk.sha256(NOTE), to, keys or {}, "why", body)
-
-
-# row: X3
-def test_a_move_patches_on_the_way_and_leaves_one_note(vault, note):
-    """Keys and body, in folders that are made; what each place holds is told."""
-    held = changes.write(
-        vault, [moved({"status": "archived", "id": None}, "Other words.\n")]
-    )
-    assert held == {
-        "facts/x.md": b"",
-        "archive/2026-11-20/x.md": b"---\nstatus: archived\n---\nOther words.\n",
-    }
-    assert vault.read("archive/2026-11-20/x.md") == held["archive/2026-11-20/x.md"]
-    assert not note.exists()
-    assert not list(disk.leftovers(vault.root))
 
 
 def test_only_so_many_own_writes_are_kept_in_mind(vault, monkeypatch):

@@ -116,20 +116,3 @@ def test_a_value_of_another_kind_is_refused(name, given):
     """JSON's kinds are kept apart; true is no number."""
     with pytest.raises(BadRequestError, match="is not of kind"):
         checked(name, given)
-
-
-def test_half_a_character_is_no_reason_to_fail(memory):
-    """JSON can write one half of a surrogate pair; no answer and no file can."""
-    assert checked("recall", {"query": "a\ud800b"})["query"] == "a\ufffdb"
-    (turn,) = checked(
-        "observe", {"turns": [{"text": "\ud83d\ude00", "origin": "\ud800"}]}
-    )["turns"]
-    assert turn == {"text": "\U0001f600", "origin": "\ufffd"}
-    kept = memory.call(
-        "remember",
-        {"text": "Anna drinks tea.", "tags": ["\ud800"], "about": ["\ud800"]},
-    )
-    assert (
-        memory.call("forget", {"id": kept["id"], "reason": "\ud800"})["status"]
-        == "forgotten"
-    )

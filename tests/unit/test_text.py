@@ -12,6 +12,8 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 SAME = rows("text", "same")
 
+DIFFERENT = rows("text", "different")
+
 
 # row: C5
 # row: X13
@@ -21,6 +23,14 @@ def test_two_writings_of_one_fact_have_one_hash(one, other):
     difference.
     """
     assert content_hash(one) == content_hash(other)
+
+
+# row: C5
+# row: X13
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_a_sign_that_tells_two_facts_apart_is_kept(one, other):
+    """Numbers, currencies, languages, relations and scripts stay distinct."""
+    assert content_hash(one) != content_hash(other)
 
 
 def test_hash_is_sha256_of_the_versioned_form():

@@ -215,18 +215,6 @@ def test_a_turn_that_a_person_removed_from_the_file_is_not_sent_back(memory, wha
     assert "The gate is red." in found(memory, "gate", kinds=["turn"])
 
 
-def test_what_two_deleted_messages_said_goes_with_the_second(memory, clock):
-    for name in ("m1", "m2"):
-        observe(memory, turn(name, "I am allergic to peanuts."))
-        clock.advance(hours=1)
-    gone = [
-        memory.call("withdraw", {"id": name, "session": "s"})["memories"]
-        for name in ("m1", "m2")
-    ]
-    assert [len(memories) for memories in gone] == [0, 1]
-    assert not active(memory)
-
-
 def test_what_a_deleted_message_had_settled_is_open_again(memory, clock):
     observe(memory, turn("m1", "I'll call the bank on Monday."))
     clock.advance(hours=1)

@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.core.entities import is_owner
-from engram.core.language.wishes import is_standing_wish
+from engram.core.language.wishes import is_standing_wish, wish_statement
 from engram.core.records import Fact
 from engram.core.user_facts import (
     SHARES,
+    WISH,
     Owner,
     attribute_of,
     candidates,
@@ -25,6 +26,8 @@ OWNER = Owner(is_owner, frozenset({"jonas"}))
 
 WISHES = rows("user_facts", "wishes")
 
+NO_WISHES = rows("user_facts", "no_wishes")
+
 
 def told(text, **changes):
     """A fact of the user with this text."""
@@ -37,6 +40,60 @@ def told(text, **changes):
 @pytest.mark.parametrize("text", WISHES)
 def test_a_standing_wish_to_the_assistant_is_recognised(text):
     assert is_standing_wish(text)
+
+
+# row: C19
+@pytest.mark.parametrize("text", NO_WISHES)
+def test_what_is_no_wish_to_the_assistant_is_none(text):
+    assert not is_standing_wish(text)
+    assert not wish_statement(text)
+
+
+# row: C19
+@pytest.mark.parametrize("text", WISHES)
+def test_a_request_becomes_a_statement_that_is_a_wish(text):
+    statement = wish_statement(text)
+    assert not statement or (text in statement and is_standing_wish(statement))
+
+
+# row: C19
+def test_a_question_and_a_task_for_now_are_no_request():
+    assert not wish_statement("Can you answer in German?")
+    assert not wish_statement("Answer this letter in German.")
+    assert wish_statement("Bitte antworte kurz.") == (
+        "Die Person bittet den Assistenten: Bitte antworte kurz."
+    )
+
+
+# row: E18
+@pytest.mark.parametrize(
+    ("text", "about", "attribute"),
+    [
+        ("The user's name is Jonas.", (), "name"),
+        ("The user lives in Munich.", (), "home"),
+        ("Jonas lives in Munich.", ("owner",), "home"),
+        ("Eva lives in Bremen.", ("Eva",), ""),
+        ("Eva is the user's sister.", ("Eva",), "family"),
+        ("Eva is Mira's sister.", ("Eva", "Mira"), ""),
+        ("The user works as a carpenter.", (), "work"),
+        ("The user's dog is called Bella.", (), "pet"),
+        ("The user is allergic to penicillin.", (), "health"),
+        ("Eva is allergic to nuts.", ("Eva",), ""),
+        ("The user's son Tom is allergic to nuts.", ("Tom",), "health"),
+        ("The user is vegetarian.", (), "diet"),
+        ("The user has a laptop.", (), ""),
+        ("The user wants short answers.", (), WISH),
+        ("Die Person wohnt in Köln.", (), "home"),
+        ("Die Person ist allergisch gegen Nüsse.", (), "health"),
+        ("我对花生过敏。", (), "health"),
+        ("我住在上海。", (), "home"),
+        ("The user likes jazz.", (), ""),
+    ],
+)
+def test_a_fact_belongs_to_an_attribute_of_the_user_or_to_none(text, about, attribute):
+    relation = "sister" in text
+    category = "relationship" if relation and attribute else "fact"
+    assert attribute_of(told(text, about=about, category=category), OWNER) == attribute
 
 
 def slots(facts):
@@ -54,6 +111,24 @@ def test_ten_facts_on_health_do_not_crowd_out_the_name():
     everything = choose(found, lambda _: 1, budget=100)
     assert list(dict.fromkeys(attribute_of(one, OWNER) for one in everything)) == [
         name for name in SHARES if name in {"name", "home", "health"}
+    ]
+
+
+# row: E18
+def test_health_and_diet_of_the_family_come_after_those_of_the_user():
+    """Who plans a dinner has to know them; a stranger's are of no matter."""
+    facts = [
+        told("Elena is the user's daughter.", about=["Elena"], category="relationship"),
+        told("Elena is diabetic.", about=["Elena"], importance=0.9),
+        told("Elena likes jazz.", about=["Elena"]),
+        told("Karin is vegan.", about=["Karin"]),
+        told("Elena ate no nuts.", about=["Elena"], kind="episode"),
+        told("The user is allergic to latex.", importance=0.3),
+    ]
+    found = candidates(facts, OWNER, slots(facts), most=100, each=8)
+    assert [one.text for one in (*found["health"], *found["diet"])] == [
+        "The user is allergic to latex.",
+        "Elena is diabetic.",
     ]
 
 

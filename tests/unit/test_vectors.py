@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from array import array
 from dataclasses import replace
 from datetime import UTC
@@ -19,7 +18,7 @@ from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.filters import SearchFilter
 from engram.index.quantize import dequantise, spread
 from engram.index.semantic import SemanticIndex
-from engram.index.vectors import Vectors, cosines, digest
+from engram.index.vectors import Vectors, digest
 
 CHANCE = np.random.default_rng(7)
 
@@ -169,28 +168,6 @@ def test_a_broken_packed_file_is_dropped(store, tmp_path):
     assert not path.exists()
 
 
-# row: D12
-@pytest.mark.parametrize("bits", quantize.PRECISIONS)
-@pytest.mark.parametrize("dimension", [31, 384])
-def test_a_packed_vector_seems_no_farther_away_than_it_is(bits, dimension):
-    """On average, and also after it was packed twice; its own length it keeps along
-    itself.
-    """
-    rows = np.frombuffer(b"".join(units(800, dimension).values()), np.float32).reshape(
-        800, dimension
-    )
-    around = rows[:400] + rows[400:] / 2
-    query = around / np.linalg.norm(around, axis=1, keepdims=True)
-    once = dequantise(quantize.packed(rows[:400], 8), 8, dimension)
-    for held in (rows[:400], once):
-        packed = dequantise(quantize.packed(held, bits), bits, dimension)
-        assert np.sum(packed * held, axis=1) == pytest.approx(
-            np.sum(held * held, axis=1), abs=1e-5
-        )
-        off = np.sum(packed * query, axis=1) - np.sum(rows[:400] * query, axis=1)
-        assert abs(off.mean()) < 0.005
-
-
 # row: D13
 @pytest.mark.parametrize("bits", quantize.PRECISIONS)
 def test_likeness_is_the_dot_product_less_what_rounding_makes_of_the_distance(bits):
@@ -276,27 +253,3 @@ def test_the_nearest_are_found_in_any_precision(tmp_path):
     assert found["4"] >= 0.85
     assert found["2"] >= 0.55
     assert found["mixed"] >= 0.75
-
-
-def test_places_hold_while_others_are_put(store):
-    """Searches from many threads see whole vectors only."""
-    pairs = units(3000)
-    faults = []
-
-    def watch():
-        for _ in range(60):
-            with store.lock:
-                places, parts = store.places([1]), store.parts()
-            found = cosines(parts, pairs[1])
-            if places[0] >= 0 and found[places[0]] < 0.999:
-                faults.append(found[places[0]])
-
-    store.put({1: pairs[1]})
-    threads = [threading.Thread(target=watch) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for first in range(0, 3000, 150):
-        store.put({key: pairs[key] for key in range(first + 1, first + 151)})
-    for thread in threads:
-        thread.join()
-    assert (faults, len(store)) == ([], 3000)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
 import pytest
-
-from engram.vault.store import ACTIONS
 
 PLAIN = (
     (("Sam is my brother.", "can u forget everything about sam pls"), "Sam"),
@@ -63,33 +60,3 @@ def test_a_wish_about_nothing_known_is_asked_about_once(simulation, say):
     note = (simulation._memory.settings.vault / case["path"]).read_text()
     assert "Forget all" not in note
     assert shown(simulation, wish) == []
-
-
-# row: X8
-@pytest.mark.parametrize(
-    "again",
-    [
-        "I take 20 mg of citalopram.",
-        "By the way, I take 20 mg of citalopram.",
-        "I checked: I take 20 mg of citalopram.",
-        "Please remember that I take 20 mg of citalopram.",
-    ],
-)
-def test_what_the_user_says_anew_after_forgetting_comes_back(simulation, say, again):
-    say("Please remember that I take 20 mg of citalopram.")
-    (memory,) = simulation.call("list")["memories"]
-    simulation.call("forget", id=memory["id"])
-    assert shown(simulation, "citalopram") == []
-    simulation.advance(simulation.now + timedelta(days=1))
-    say(again, session="later")
-    assert [one for one in shown(simulation, "citalopram") if "20 mg" in one]
-    (logged,) = {
-        row["memory"]
-        for row in map(
-            json.loads,
-            (simulation._memory.settings.vault / ACTIONS).read_text().splitlines(),
-        )
-        if row["action"] == "lift"
-    }
-    assert logged == memory["id"]
-    assert simulation.call("list")["memories"]

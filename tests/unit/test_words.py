@@ -6,6 +6,7 @@ import pytest
 
 from engram.core.language.words import (
     IRREGULAR,
+    language,
     words,
 )
 
@@ -57,6 +58,25 @@ def test_what_one_does_for_a_living_is_work(text, found):
 def test_singles_add_the_characters_behind_the_pairs():
     """What is stored answers a question of one character too."""
     assert words("绿茶 tea 水", singles=True) == ["绿茶", "绿", "茶", "tea", "水"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("What did she say about the trip?", "en"),
+        ("Das ist nicht mein Kaffee", "de"),
+        ("me gusta el café con leche por la mañana", "es"),
+        ("je ne bois pas de thé avec du lait", "fr"),
+        ("ik wil niet naar het strand", "nl"),
+        ("Что ты пьешь утром и вечером", "ru"),
+        ("Kaffee", ""),
+        ("Hey Gina! me too", "en"),
+        ("", ""),
+    ],
+)
+def test_the_language_is_told_by_stop_words_alone(text, code):
+    """One foreign stop word proves nothing; no stop word at all says so."""
+    assert language(words(text)) == code
 
 
 def test_irregular_forms_lead_home_in_one_step():

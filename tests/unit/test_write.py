@@ -96,28 +96,6 @@ def test_file_names_are_unique_in_a_plan_and_on_the_disk(held, folder):
     assert len(facts(held)) == 2 + (folder == "facts")
 
 
-# row: C5
-def test_a_persona_does_not_confirm_what_only_another_one_knows(held):
-    """Else it would never learn it; what everybody knows it confirms."""
-    for persona, created in (
-        ("Kapitän", 1),
-        ("Bootsmann", 1),
-        ("Kapitän", 0),
-        (None, 1),
-        ("Smutje", 0),
-    ):
-        whose = {"persona": persona, "private": persona is not None}
-        batch = batch_of(held, WORDS, session=f"{persona}", **whose)
-        assert (
-            len(held.pipeline.file(batch, said(batch, "Anna lives in Porto.")).created)
-            == created
-        )
-    found = held.call(
-        "recall", {"query": "Porto", "persona": "Bootsmann", "kinds": ["fact"]}
-    )["hits"]
-    assert len(found) == 1  # two of one text are one hit
-
-
 # row: C17
 # row: C4
 def test_an_unconfirmed_speculation_expires_and_a_confirmation_clears_that(held, clock):
