@@ -39,7 +39,7 @@ def note(text):
 
 READERS = {
     "dates": (2000, lambda text: resolve(text, DAY)),
-    "rules": (1900, lambda text: extract([Turn("1", "s", "user", text, DAY)], WIDE)),
+    "rules": (1000, lambda text: extract([Turn("1", "s", "user", text, DAY)], WIDE)),
     "fences": (8192, unfenced),
     "echo": (8192, lambda text: masked(text, KNOWN, EchoPolicy())),
     "secrets": (8192, redact),
@@ -47,7 +47,7 @@ READERS = {
     "planted": (8192, lambda text: without_planted("x\n" + text)),
     "quotations": (50_000, parts),
     "privacy": (4096, lambda text: reference("tell sag dis digas secret. " + text)),
-    "notes": (50_000, note),
+    "notes": (20_000, note),
     "signals": (50_000, lambda text: scan(text, TABLE, LONG)),
 }
 EVERY = 'a |a|1|"|(|茶|. '

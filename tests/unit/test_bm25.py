@@ -101,6 +101,17 @@ def test_a_question_how_many_prefers_turns_that_hold_a_number():
     assert "counted" not in parts(lexical, "Which lamps?", "b")
 
 
+def test_a_question_about_oneself_is_not_answered_by_what_one_tells_of_ones_sister():
+    """And one about her is."""
+    lexical = index(
+        turn("hers", "My sister lives in Porto.", thread="a", role="user"),
+        turn("own", "I live in Berlin.", thread="b", role="user"),
+    )
+    assert keys(search(lexical, "Where do I live?")) == ["own", "hers"]
+    assert keys(search(lexical, "Where does my sister live?")) == ["hers", "own"]
+    assert "telling" not in parts(lexical, "Where does my sister live?", "own")
+
+
 def test_common_words_do_not_make_candidates_beyond_the_budget():
     """Rare words choose the rows, common ones still count for their score."""
     docs = [fact(f"f{n:03}", "tea time") for n in range(300)] + [

@@ -102,6 +102,35 @@ def test_an_id_that_is_ambiguous_or_unknown_says_what_to_do(memory, say):
         memory.call("forget", {"id": "2020-01-01-nothing#^t1"})
 
 
+# row: A26
+# row: X8
+def test_forgetting_a_fact_hides_every_equal_sentence_whoever_said_it(
+    memory, clock, say
+):
+    """Other sentences of the same turn stay, with a mark where something was cut. What
+    says it in other words stays and is listed.
+    """
+    say(f"I had soup today. {TOLD} The soup was good.")
+    say(
+        "Noted! Your therapist is Dr. Vos. Enjoy the soup.",
+        role="assistant",
+    )
+    for _ in range(2):
+        say("Your therapist Dr. Vos is Dutch.", role="assistant")
+    told = forget(memory, clock, "who is my therapist", "Vos", kinds=["fact"])
+    assert len(told["hides"]["turns"]) == 2
+    assert [one["text"] for one in told["similar"]] == [
+        "Your therapist Dr. Vos is Dutch."
+    ]
+    left = [text for text in texts(memory, "therapist Vos soup") if "Vos" in text]
+    assert set(left) == {"Your therapist Dr. Vos is Dutch."}
+    found = texts(memory, "soup", kinds=["turn"])
+    assert {
+        f"I had soup today. {OMISSION} The soup was good.",
+        f"Noted! {OMISSION} Enjoy the soup.",
+    } <= set(found)
+
+
 # row: X8
 def test_forgetting_a_turn_takes_the_memories_that_rest_on_it_alone_along(
     memory, clock, say

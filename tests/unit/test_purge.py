@@ -316,6 +316,23 @@ def test_other_words_are_no_trace(raw):
     assert not FOUND.names_id(raw.decode())
 
 
+def test_a_row_goes_with_its_memory_and_other_rows_lose_only_the_words():
+    rows = [
+        {"memory": "01M83Q0M7RV7S616DP197KAXE2", "action": "store"},
+        {"memory": "B", "action": "store", "quote": "Dr. Quetzalbyte"},
+        {"id": "box", "memories": ["01M83Q0M7RV7S616DP197KAXE2", "B"]},
+        {"id": "e", "from": "person:dr_quetzalbyte", "to": "x y"},
+        {"memory": "C", "turn": "2026-11-23-main#^t12", "topics": ["quetzalbyte", "x"]},
+    ]
+    raw = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    left = [json.loads(line) for line in purge.cut_rows(raw, FOUND).splitlines()]
+    assert left == [
+        {"memory": "B", "action": "store"},
+        {"id": "box", "memories": ["B"]},
+        {"memory": "C", "turn": "2026-11-23-main#^t12", "topics": ["x"]},
+    ]
+
+
 def test_nothing_is_cut_without_traces():
     raw = b'{"memory": "A", "quote": "x"}\n not json\n'
     assert purge.cut_rows(raw, Traces()) == raw

@@ -118,6 +118,20 @@ def test_the_log_tells_what_happened_to_a_memory(vault):
     assert vault.actions_of("m9") == []
 
 
+# row: C5
+def test_the_hash_list_is_made_to_hold_exactly_the_active_facts(vault):
+    """Written only when it has to be."""
+    listed = vault.root / "state" / "fact-hashes.txt"
+    assert vault.seed_hashes({"b", "a"})
+    vault.add_hashes(["c"])
+    assert not vault.seed_hashes({"a", "b", "c"})
+    assert vault.seed_hashes({"a"})
+    assert listed.read_text().splitlines()[1:] == ["a"]
+    listed.write_bytes(b"\xff\n")
+    assert vault.seed_hashes({"a"})
+    assert listed.read_text().splitlines()[1:] == ["a"]
+
+
 # -- moves -----------------------------------------------------------------------------
 
 

@@ -253,3 +253,31 @@ def test_the_nearest_are_found_in_any_precision(tmp_path):
     assert found["4"] >= 0.85
     assert found["2"] >= 0.55
     assert found["mixed"] >= 0.75
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b"null",
+        b'{"points": 5}',
+        b'{"points": [[1, 1]]}',
+        b'{"points": [[0, 0], [0, 1]]}',
+        b'{"points": [[0, 1], [1, 0]]}',
+        b'{"points": [["a", "b"], [1, 1]]}',
+        b'{"points": [[0, 0], [1, 1]], "model": "other", "dimension": 0}',
+        b'{"points": [[0, 0], [1, 1]], "model": "e", "dimension": 7}',
+        b'{"points": [[0, 0], [NaN, 1]], "model": "e", "dimension": 0}',
+    ],
+)
+def test_a_calibration_that_cannot_be_used_counts_as_none(settings, saved):
+    """Damaged, of another model, or of another dimension: nothing may merge on its
+    word.
+    """
+    settings.state.mkdir(parents=True)
+    (settings.state / "calibration.json").write_bytes(saved)
+    vectors = Vectors(settings.cache / "vectors", "e")
+    meaning = SemanticIndex(settings, EmbeddingSettings("e"), vectors)
+    assert not meaning.scale.calibrated

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from engram.core.records import Candidate, Extraction
+from engram.core import lifecycle
+from engram.core.records import Candidate, Extraction, Interval
 from engram.core.text import content_hash
 from engram.errors import ConflictError, StorageError
 from engram.vault import syscalls
@@ -202,6 +204,39 @@ def test_what_rests_on_nothing_waits_in_review_and_the_log_says_why(held):
         "no evidence in the turn",
     )
     assert row["turn"].endswith("#^t1")
+
+
+# row: C6
+# row: C10
+# row: X14
+def test_what_happens_has_an_end_and_is_recalled_after_it(held):
+    """The note says from when to when; a state has no such end, and the memory none at
+    all.
+    """
+    day = held.clock().replace(hour=0)
+    yesterday = Interval(day - timedelta(days=1), day, "day", "yesterday")
+    for text, category in (
+        ("Anna was in Porto yesterday", "moment"),
+        ("I will call Ben yesterday", "commitment"),
+        ("Anna has lived in Oslo since yesterday", "fact"),
+        ("Anna sailed home yesterday", "fact"),
+    ):
+        batch = batch_of(held, text)
+        held.pipeline.file(batch, said(batch, text, category=category, when=yesterday))
+    notes = {path.name.partition("-")[2][:9]: path.read_text() for path in facts(held)}
+    ends = {
+        name: "event_end: 2026-11-20T01:00:00\n" in text for name, text in notes.items()
+    }
+    assert ends == {
+        "anna-was-": True,
+        "i-will-ca": True,
+        "anna-has-": False,
+        "anna-sail": True,
+    }
+    assert all("valid_from: 2026-11-19T01:00:00\n" in text for text in notes.values())
+    fact = next(fact for fact in held.index.catalog.facts() if "Porto" in fact.text)
+    assert fact.event_end == day
+    assert lifecycle.hidden_reason(fact, day + timedelta(days=400)) is None
 
 
 # row: C11
