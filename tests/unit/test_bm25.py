@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
-from zoneinfo import ZoneInfo
-
-from rank_bm25 import BM25Okapi
 
 from engram.core.policy import LexicalPolicy
 from engram.core.ranking import parse_question
@@ -15,10 +11,6 @@ from engram.index.filters import SearchFilter
 
 NOW = datetime(2026, 11, 21, 15, tzinfo=UTC)
 ALL = SearchFilter(persona=None)
-
-
-def at(*date):
-    return datetime(*date, 12, tzinfo=UTC).timestamp()
 
 
 def turn(key, text, position=0, thread="s", **more):
@@ -90,17 +82,6 @@ def test_kinds_and_threads_are_kept_to():
 # What a conversation adds.
 
 
-def test_a_question_how_many_prefers_turns_that_hold_a_number():
-    """In digits or in words; and only such a question."""
-    docs = [
-        turn(key, text, thread=key)
-        for key, text in (("a", "a lamp"), ("b", "two lamps"), ("c", "12 lamps"))
-    ]
-    lexical = index(*docs)
-    assert keys(search(lexical, "How many lamps?")) == ["b", "c", "a"]
-    assert "counted" not in parts(lexical, "Which lamps?", "b")
-
-
 def test_a_question_about_oneself_is_not_answered_by_what_one_tells_of_ones_sister():
     """And one about her is."""
     lexical = index(
@@ -139,79 +120,6 @@ def test_terms_are_stems_without_stop_words():
 
 
 # The snapshot.
-
-
-def filled():
-    return index(
-        turn(
-            "s#^t1",
-            "You did buy the lamp then.",
-            1,
-            speaker="Bob",
-            when=at(2026, 5, 1),
-        ),
-        turn(
-            "s#^t2",
-            "In Oslo. 绿茶",
-            2,
-            speaker="Anna",
-            role="assistant",
-            when=at(2026, 5, 1),
-        ),
-        fact(
-            "F",
-            "Anna bought a lamp in Oslo",
-            persona="ada",
-            status="archived",
-            valid_from=at(2026, 1, 1),
-        ),
-        IndexedText("notes/lämp.md", "note", "lamp repair"),
-    )
-
-
-def test_a_snapshot_that_cannot_be_used_gives_an_empty_index(tmp_path):
-    """Absent, empty, cut anywhere, one bit flipped, not ours, another version, another
-    zone: never a crash.
-    """
-    lexical = Bm25Index()
-    assert not lexical.load(tmp_path)
-    filled().save(tmp_path)
-    file = tmp_path / "lexical.bin"
-    whole = file.read_bytes()
-    damaged = [
-        b"",
-        b"\n",
-        b"not a snapshot\n" * 9,
-        whole.replace(b"engram-lexical 1", b"engram-lexical 0", 1),
-    ]
-    damaged += [whole[:size] for size in range(0, len(whole), max(1, len(whole) // 40))]
-    for place in range(0, len(whole), max(1, len(whole) // 40)):
-        damaged.append(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-    for raw in damaged:
-        file.write_bytes(raw)
-        lexical.load(tmp_path)
-        assert len(lexical) in {0, 4}
-        search(lexical, "lamp")
-    file.write_bytes(whole)
-    assert not Bm25Index(zone=ZoneInfo("Asia/Tokyo")).load(tmp_path)
-    assert lexical.load(tmp_path)
-    assert keys(search(lexical, "lamp"))
-
-
-def test_the_average_idf_is_that_of_the_living():
-    """A word in more than half of the units is worth the parent's share of the average."""
-    texts = ["tea cup", "tea pot", "tea leaf", "milk jug"]
-    lexical = index(
-        *[fact(str(n), text) for n, text in enumerate(texts)],
-        fact("gone", "tea rare words"),
-    )
-    lexical.remove(["gone"])
-    parent = BM25Okapi([sorted(lexical.terms(text)) for text in texts], k1=0.9, b=0.75)
-    assert math.isfinite(parent.average_idf)
-    assert (
-        lexical.get_scores(["tea", "cup"]).tolist()
-        == parent.get_scores(["tea", "cup"]).tolist()
-    )
 
 
 # row: X20

@@ -311,18 +311,6 @@ def test_a_model_that_hangs_delays_one_answer_not_all(world, fake):
     assert here.recall("tide").note == ""
 
 
-# row: X24
-def test_a_model_that_was_given_less_than_its_time_does_not_rest(world, fake):
-    here = world()
-    here.say(*WORDS)
-    here.fill()
-    fake.script_embeddings(hang())
-    with pytest.raises(ModelError, match=r"within 0\.05 seconds"):
-        here.embedding.question("lighthouse", 0.05)()
-    fake.script_embeddings()
-    assert here.recall("tide").note == ""
-
-
 def test_a_wrong_address_is_told_and_is_no_error(world):
     """As with any other fault of the model."""
     here = world()
@@ -409,30 +397,6 @@ def test_a_text_that_is_refused_for_good_is_let_lie(world, fake):
     here.say(*WORDS, "More salt.")
     with pytest.raises(ModelError):
         here.fill()
-
-
-def test_another_model_or_dimension_is_embedded_anew_while_words_answer(world, fake):
-    """The old vectors are ignored, not mixed in; they go when the new ones are
-    complete.
-    """
-    here = world()
-    here.say(*WORDS)
-    here.fill()
-    fake.dimension = 32
-    assert (
-        here.recall("tide").note
-        == "vectors not used: this model has not embedded the memories yet"
-    )
-    assert here.recall("tide").hits
-    assert here.fill() == 5
-    assert here.recall("tide").note == ""
-    other = world(name="another")
-    assert "0 of 5" in other.recall("tide").note
-    assert other.fill() == 5
-    folder = other.settings.cache / "vectors"
-    assert len(list(folder.iterdir())) == 2
-    other.index.save()
-    assert len(list(folder.iterdir())) == 1
 
 
 def test_calibration_reads_the_users_own_facts_and_is_kept(world):

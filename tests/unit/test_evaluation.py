@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
@@ -25,7 +24,6 @@ from engram.errors import (
     ConfigError,
     ConflictError,
     ForbiddenError,
-    NotFoundError,
 )
 from engram.serve.commands import run
 from tests.fakes.answers import settings_in
@@ -97,32 +95,6 @@ def test_realtalk_is_one_object_a_file_and_a_folder_is_its_files(tmp_path):
     assert case.turns[2].occurred_at == datetime(2023, 12, 29, 22, 5, 2, tzinfo=UTC)
     assert [turn.group for turn in case.turns] == [False, True] * 2
     assert case.questions[0].evidence == {"Mira-Ole/D1:3"}
-
-
-def test_lines_of_the_page_are_read_and_wrong_lines_named(tmp_path):
-    path = tmp_path / "own.jsonl"
-    wrong = '{"question": "Who?", "evidence": ["t9"]}\n{"speaker": "Bo"}\nbroken\n'
-    path.write_text(LINES + wrong + '{"case": "b", "question": "Where?"}\n')
-    ((case,), problems) = read(path)
-    assert len(case.turns) == 4
-    assert case.questions[1].when == datetime(2026, 3, 21, tzinfo=UTC)
-    assert [(one.line, one.code) for one in problems] == [
-        (8, "no-text"),
-        (9, "not-json"),
-        (7, "no-such-turn"),
-        (None, "empty"),
-    ]
-
-
-def test_a_file_that_is_not_there_or_broken_is_named(tmp_path):
-    with pytest.raises(NotFoundError):
-        read(tmp_path / "nothing.json")
-    with pytest.raises(NotFoundError, match="contains no"):
-        read(tmp_path)
-    broken = tmp_path / "broken.json.gz"
-    broken.write_bytes(gzip.compress(b"[" * 10_000)[:20])
-    with pytest.raises(BadRequestError, match="cannot read"):
-        read(broken)
 
 
 def test_a_pipe_among_the_files_of_questions_is_refused_before_it_is_read(tmp_path):

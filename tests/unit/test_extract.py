@@ -14,7 +14,7 @@ from engram.errors import BudgetSpentError, ModelError
 from engram.extraction.extract import Extractor
 from engram.ingest.queue import Batch
 from tests.fakes.batches import batch_of, held_back
-from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
+from tests.fakes.openai_server import FakeServer
 
 
 @pytest.fixture
@@ -58,36 +58,6 @@ def read(memory, *texts, session="talk"):
     found = memory.pipeline.distil(batch)
     memory.pipeline.file(batch, found)
     return [candidate.text for candidate in found.candidates]
-
-
-# row: X2
-def test_a_model_is_not_shown_what_goes_on_with_a_game(opened):
-    """It sees one batch at a time, so it cannot know; where the game begins in the
-    batch it can.
-    """
-    with FakeServer() as fake:
-        fake.script(facts_from)
-        memory = held_back(opened(model=ModelSettings("fake", fake.url)))
-        read(
-            memory,
-            "Let's play: you are the innkeeper, I am Sir Roderick of the northern marches.",
-        )
-        assert (
-            read(
-                memory, "I live in Bruges, behind the old cloth hall, with two horses."
-            )
-            == []
-        )
-        read(
-            memory,
-            "OK, enough role-play. I live in Oslo, near the harbour, with two cats.",
-        )
-        assert read(memory, "I work in Bergen as a teacher of mathematics these days.")
-        asked = [prompt_text(body) for body in fake.asked]
-    assert [
-        sum(word in one for one in asked)
-        for word in ("Sir Roderick", "Bruges", "Bergen")
-    ] == [1, 0, 1]
 
 
 # row: C3

@@ -82,19 +82,6 @@ def test_a_vault_that_cannot_be_written_is_not_healthy(memory, settings, monkeyp
     assert not memory.call("doctor", {})["healthy"]
 
 
-def test_what_is_passed_over_is_named(memory, settings, tmp_path):
-    """A link that leads out and a name that is no text are in no catalogue, and nobody
-    would know.
-    """
-    (tmp_path / "theirs.md").write_text("Anna drinks tea.")
-    (settings.vault / "facts").mkdir()
-    (settings.vault / "facts/out.md").symlink_to(tmp_path / "theirs.md")
-    (settings.vault / os.fsdecode(b"facts/b\xff.md")).write_text("Anna drinks tea.")
-    memory.files.rescan(None)
-    assert [where for where, _ in found(memory, "symlink-out")] == ["facts/out.md"]
-    assert [where for where, _ in found(memory, "name")] == ["facts/b\\xff.md"]
-
-
 def test_a_note_that_may_not_be_read_any_more_is_named(memory, settings):
     """Its last version stays known; a change of rights leaves its stat alone, so that
     no scan tells of it.

@@ -93,15 +93,6 @@ def test_nights_change_no_byte_of_what_another_tool_wrote(
         assert hit["text"] == text
 
 
-def test_of_two_equal_statements_the_foreign_one_stays(keeping):
-    text, path = foreign(keeping.root, 1)
-    before = path.read_bytes()
-    own = keeping.fact(text, **OURS)
-    keeping.run()
-    assert keeping.seen(own).status == "superseded"
-    assert path.read_bytes() == before
-
-
 def test_a_foreign_note_of_a_person_or_profile_gets_no_block(keeping):
     """Engram's own note of a person does."""
     theirs = {

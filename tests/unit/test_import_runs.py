@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -42,12 +41,6 @@ def found(memory, query):
     return [hit["text"] for hit in memory.call("recall", {"query": query})["hits"]]
 
 
-def bytes_of(folder):
-    return {
-        path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()
-    }
-
-
 # row: X28
 def test_an_import_is_listed_counted_and_taken_back(memory, tmp_path):
     memory.call("remember", {"text": "Carla likes tea."})
@@ -81,17 +74,6 @@ def test_what_the_user_said_too_stays(memory, tmp_path):
     memory.call("undo", {"id": run})
     assert found(memory, "peanuts")
     assert not found(memory, "Biscuit")
-
-
-def test_the_same_import_again_changes_no_byte_and_makes_no_run(memory, tmp_path):
-    path = file_of(tmp_path)
-    imported(memory, path)
-    before = bytes_of(memory.settings.vault)
-    again = imported(memory, path)
-    assert again["duplicates"] == 3
-    assert "run" not in again
-    assert bytes_of(memory.settings.vault) == before
-    assert len(memory.call("runs", {})["runs"]) == 1
 
 
 def test_an_undo_is_taken_back(memory, tmp_path):

@@ -151,18 +151,6 @@ def test_sessions_of_two_personas_are_two_files(waiting):
     assert not waiting.call("recall", {"query": "tide"})["hits"]
 
 
-# row: X20
-def test_a_turn_behind_a_filed_and_a_waiting_one_comes_last(waiting, opened):
-    """The file holds the first, the journal the second."""
-    observe(waiting, turn(1))
-    waiting.queue.hurry()
-    work(waiting)
-    observe(waiting, turn(2, "The tide is low."))
-    later = held_back(opened())
-    (key,) = observe(later, turn(3, "The tide turns."))["keys"]
-    assert key.endswith("#^t3")
-
-
 def test_an_id_that_only_the_vault_knows_is_waited_for(memory, opened, settings, clock):
     """Before a new catalogue has read the vault, nobody can tell a new turn from a
     known one.
@@ -183,15 +171,6 @@ def test_an_id_that_only_the_vault_knows_is_waited_for(memory, opened, settings,
             assert answer.result(10)["duplicates"] == 1
     finally:
         later.close()
-
-
-def test_taking_up_after_a_restart_counts_as_a_try(waiting, opened):
-    """Durably: a turn that kills the process must not do so for ever."""
-    observe(waiting, turn(1))
-    for tries in (1, 2):
-        later = held_back(opened())
-        (batch,) = later.pipeline.due(later.clock())
-        assert batch.attempts == tries
 
 
 @pytest.mark.parametrize(

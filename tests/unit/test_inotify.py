@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import inspect
-import threading
 from dataclasses import fields
 
 import pytest
 from watchdog.observers.inotify import InotifyEmitter
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, InotifyFD
 
-from engram.vault.watcher import EventQueue, observer
+from engram.vault.watcher import EventQueue
 
 
 class Calls:
@@ -62,30 +61,3 @@ def test_a_system_without_more_watches_is_reported(calls, monkeypatch, tmp_path)
     with pytest.raises(OSError, match="no watches left"):
         calls.queue().add_callback(bytes(tmp_path), InotifyConstants.IN_CREATE, None, 1)
     assert calls.limits == 1
-
-
-def test_a_skipped_folder_is_not_watched_and_all_others_are(calls, tmp_path):
-    for name in ("notes", "node_modules"):
-        (tmp_path / name).mkdir()
-    calls.skipped.add(str(tmp_path / "node_modules"))
-    seen, heard = [], threading.Event()
-
-    class Handler:
-        def dispatch(self, event):
-            seen.append(event.src_path)
-            heard.set()
-
-    queue = calls.queue()
-    queue.start()
-    watching = observer(queue)
-    watching.schedule(Handler(), str(tmp_path), recursive=True)
-    watching.start()
-    (tmp_path / "node_modules" / "a.md").write_text("one")
-    (tmp_path / "notes" / "b.md").write_text("two")
-    assert heard.wait(10)
-    for thread in (watching, queue):
-        thread.stop()
-        thread.join()
-    assert {path.rpartition("/")[2] for path in seen if path.endswith(".md")} == {
-        "b.md"
-    }

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from engram.config import EmbeddingSettings, ModelSettings
+from engram.config import ModelSettings
 from engram.core.policy import ExtractionPolicy, ModelPolicy
 from engram.core.records import Fact, FactEnd, FactLinks, Turn
 from engram.llm.tasks import read_facts
@@ -134,23 +134,6 @@ def test_a_booking_the_promises_and_the_health_are_shown_among_many(talking, run
 
 
 # row: A9
-def test_earlier_turns_are_shown_and_not_extracted_again(talking, running):
-    """The turns of the same conversation, the last ones, as data."""
-    memory = talking()
-    tell(
-        memory,
-        "Nothing.",
-        turn="I have an old dog called Bruno, he is great.",
-        session="s",
-    )
-    said(memory, running, "He died last night, we are all very sad here.", session="s")
-    asked = running.asked[0]["messages"][-1]["content"]
-    before, _, conversation = asked.partition("\nThe conversation, between")
-    assert "called Bruno" in before
-    assert "called Bruno" not in conversation
-
-
-# row: A9
 # row: B1
 def test_both_people_of_a_first_name_are_named_and_shown(talking, running):
     """The names of the user stand apart from those of others."""
@@ -167,23 +150,6 @@ def test_both_people_of_a_first_name_are_named_and_shown(talking, running):
 
 
 # -- what a model may end --------------------------------------------------------------
-
-
-# row: A10
-# row: C12
-def test_a_change_that_words_alone_do_not_show_ends_the_old_state(talking, running):
-    """However unlike the words are; the log names the rule, a restore takes it back."""
-    memory = talking()
-    (old,) = tell(memory, LEIPZIG).created
-    said(memory, running, MOVED, (HAMBURG, {"replaces": [LEIPZIG]}, {}))
-    assert (texts(memory), texts(memory, "superseded")) == ([HAMBURG], [LEIPZIG])
-    new = by_text(memory, HAMBURG)
-    assert by_text(memory, LEIPZIG).superseded_by == (new.id,)
-    (row,) = [row for row in rows(memory) if row["action"] == "supersede"]
-    assert (row["memory"], row["met"]) == (old, new.id)
-    assert "model" in row["reason"]
-    memory.call("update", {"id": old, "status": "active"})
-    assert texts(memory) == [HAMBURG, LEIPZIG]
 
 
 # row: A10
@@ -301,38 +267,6 @@ def test_what_the_model_calls_the_same_is_one_note_in_its_old_words(
     assert "Penicillin is what Jonas is allergic to." not in texts(memory)
     assert "The rent is 1310 euros." in texts(memory)
     assert by_text(memory, before.text).confidence == pytest.approx(0.6)
-
-
-# row: A8
-def test_what_makes_a_fact_more_likely_reinforces_it(talking, running, clock):
-    """Both stand."""
-    memory = talking()
-    tell(memory, "Jonas loves running.")
-    clock.advance(days=1)
-    said(
-        memory,
-        running,
-        "I ran ten kilometres in the rain this morning, wonderful.",
-        ("Jonas ran in the rain.", {"supports": ["Jonas loves running."]}, {}),
-    )
-    assert by_text(memory, "Jonas loves running.").confidence == pytest.approx(0.6)
-    assert "Jonas ran in the rain." in texts(memory)
-
-
-def test_with_embeddings_the_sentences_of_the_user_are_searched_by_meaning(
-    talking, running, settings
-):
-    """On a calibrated scale."""
-    scale = {"model": "m", "dimension": 64, "points": [(-1, -1), (1, 1)]}
-    memory = talking(embeddings=EmbeddingSettings("m", running.url))
-    (memory.settings.state / "calibration.json").write_text(json.dumps(scale))
-    memory = talking(embeddings=EmbeddingSettings("m", running.url))
-    tell(memory, "The surfing was good.", *(f"Box {n} is full." for n in range(30)))
-    while memory.embed():
-        pass
-    said(memory, running, "That ocean there, what a day we had at it, honestly.")
-    body = next(body for body in running.asked if task_of(body) == "extract")
-    assert "The surfing was good." in numbers(body)
 
 
 # -- the reply -------------------------------------------------------------------------

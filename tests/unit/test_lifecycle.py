@@ -11,11 +11,9 @@ from engram.core.categories import CATEGORIES
 from engram.core.decay import layer_of
 from engram.core.lifecycle import (
     archive_reason,
-    demoted_layer,
     departure,
     hidden_reason_as_of,
     layer_promotion,
-    promoted_layer,
     prune_reason,
     stage,
     tier_move,
@@ -349,27 +347,6 @@ def test_layers_rise_by_age_use_and_importance(changes, access, expected):
         | changes,
     )
     assert layer_promotion(fact, Usage(access=access), NOW, POLICY) == expected
-
-
-# row: D7
-def test_a_person_moves_a_memory_one_layer_up_or_down():
-    """None where there is none; working is nothing that anybody would demote to."""
-    layers = ("working", "episodic", "semantic", "procedural", "codebase")
-    facts = [replace(FACT, layer=layer) for layer in layers]
-    assert [promoted_layer(fact) for fact in facts] == [
-        "",
-        "semantic",
-        None,
-        None,
-        None,
-    ]
-    assert [demoted_layer(fact) for fact in facts] == [
-        None,
-        None,
-        "episodic",
-        "episodic",
-        "episodic",
-    ]
 
 
 # row: C29

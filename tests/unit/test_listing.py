@@ -49,20 +49,6 @@ def test_the_newest_come_first_in_pages_that_neither_repeat_nor_omit(vault):
     assert sorted(text for page in pages for text in page) == sorted(said)
 
 
-def test_it_filters_by_category_subject_and_time(vault):
-    vault.call(
-        "remember",
-        {"text": "Mira likes tea.", "category": "preference", "about": ["Mira"]},
-    )
-    vault.at(3)
-    vault.call("remember", {"text": "The gate is green.", "category": "fact"})
-    assert texts(vault, category="preference") == ["Mira likes tea."]
-    assert texts(vault, about="mira") == ["Mira likes tea."]
-    assert texts(vault, about="Miranda") == []
-    assert texts(vault, since="2026-11-22") == ["The gate is green."]
-    assert texts(vault, until="2026-11-20") == ["Mira likes tea."]
-
-
 def test_what_was_forgotten_is_listed_only_where_it_is_asked_for(vault):
     made = vault.call("remember", {"text": "The gate is green."})
     vault.call("forget", {"id": made["id"]})

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from engram.core.policy import ConsolidationPolicy
-from engram.core.records import Create, Edge
+from engram.core.records import Create
 from engram.errors import StorageError
 from engram.maintenance.passes import lifecycle
 from engram.maintenance.schedule import (
@@ -21,7 +21,6 @@ from engram.maintenance.schedule import (
     due,
 )
 from engram.vault import facts, syscalls
-from engram.vault.edges import EdgeRow
 from tests.fakes.keeping import Keeping
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -206,29 +205,6 @@ def test_one_note_too_large_to_be_kept_holds_up_no_other(opened, settings):
     assert report.deferred == {was: "too much for one run"}
     assert {keeping.seen(name).status for name in small} == {"archived"}
     assert keeping.seen(large).status == "active"
-
-
-# row: C34
-def test_what_ties_are_worth_is_written_down_once_a_week(keeping):
-    edges, now = keeping.order.edges, keeping.clock()
-    edges.append(
-        [
-            EdgeRow(
-                Edge("A", "B", "similar", reinforced=now - timedelta(days=200)),
-                unlisted=True,
-            )
-        ]
-    )
-    report = keeping.run("weekly")
-    assert [one.name for one in report.actions] == ["edges"]
-    edges.refresh()
-    (line,) = edges.lines.values()
-    assert (line.edge.confidence, line.edge.reinforced, line.unlisted) == (
-        0.8,
-        now - timedelta(days=20),
-        True,
-    )
-    assert keeping.run("weekly").actions == ()
 
 
 # -- people go first -------------------------------------------------------------------

@@ -293,17 +293,6 @@ def imported(memory, tmp_path):
     return run
 
 
-def test_an_import_twice_changes_no_byte(memory, imported, clock):
-    first = imported("mem0.json", MEM0)
-    assert (first["stored"], first["memories"]) == (2, {"created": 2})
-    assert len(first["refused"]) == 1
-    vault = memory.settings.vault
-    before = {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()}
-    clock.advance(days=3)
-    assert imported("mem0.json", MEM0)["memories"] == {"known": 2}
-    assert {p: p.read_bytes() for p in vault.rglob("*") if p.is_file()} == before
-
-
 def test_an_instruction_in_an_import_waits_and_what_was_forgotten_stays_away(
     memory, imported
 ):

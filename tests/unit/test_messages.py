@@ -60,17 +60,6 @@ def test_a_content_of_another_kind_is_refused(content):
         turns({"role": "user", "content": content})
 
 
-def test_what_a_message_says_itself_goes_before_what_is_common():
-    assert turns(
-        {"role": "user", "content": "a"},
-        {"role": "user", "content": "b", "session": "own"},
-        session="common",
-    ) == [
-        {"session": "common", "role": "user", "text": "a"},
-        {"session": "own", "role": "user", "text": "b"},
-    ]
-
-
 @pytest.fixture
 def memory(tmp_path):
     opened = VaultMemory(settings_in(tmp_path / "home", tmp_path / "vault"))

@@ -5,29 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-import pytest
-
-from engram.vault.paths import is_text, printable
 from tests.fakes.odd_names import ODD, facts_of
-
-
-@pytest.mark.parametrize(
-    ("path", "form"),
-    [
-        ("facts/2026-11-01/Grüße, 東京.md", "facts/2026-11-01/Grüße, 東京.md"),
-        (os.fsdecode(b"a/caf\xe9\xff.md"), "a/caf\\xe9\\xff.md"),
-        ("a\nb\tc\x1b[31m.md", "a\\nb\\tc\\x1b[31m.md"),
-        ("a\u202eb.md", "a\\u202eb.md"),
-        ("a\ud800b.md", "a\\ud800b.md"),
-        ("", ""),
-    ],
-)
-def test_every_name_has_a_form_that_can_be_printed(path, form):
-    """On one line, UTF-8, and the same again when it is written twice."""
-    assert printable(path) == form
-    assert printable(form) == form
-    assert json.loads(json.dumps(printable(path), ensure_ascii=False).encode()) == form
-    assert is_text(form)
 
 
 def test_a_memory_under_any_name_is_shown_recalled_and_changed(memory, settings):

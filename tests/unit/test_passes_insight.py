@@ -5,23 +5,10 @@ probes.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
-from engram.core.decide import Known
-from engram.core.policy import Policy
-from engram.core.records import Fact
 from engram.core.text import content_hash
-from engram.maintenance.passes import insight
-from engram.maintenance.passes.view import (
-    ChangeGroup,
-    MemoryState,
-    NewMemory,
-    PassView,
-    VaultReader,
-)
 from engram.vault import syscalls
 from tests.fakes.judging import all_of, judging, material, tasks
 from tests.fakes.openai_server import garbage, refusal, truncated
@@ -128,49 +115,6 @@ def test_a_fold_rests_a_day_unless_much_is_new(keeping, fake, clock):
     keeping.plant(*(keeping.made(f"Bird {n} sings.") for n in range(25)))
     night(keeping, "fold")
     assert len(made(keeping)) == 2
-
-
-# row: D9
-def test_five_that_are_close_become_one():
-    """By numbers that mean something; four are left alone, and so is what words tell
-    apart.
-    """
-
-    class Near(VaultReader):
-        def __init__(self, similarity=0.81, distinct=""):
-            super().__init__()
-            self.how = {"similarity": similarity, "distinct": distinct}
-
-        def near(self, fact):
-            return [Known(one.fact, **self.how) for one in living if one.fact != fact]
-
-    living = [
-        MemoryState(
-            Fact(
-                f"F{n}",
-                f"Anna hikes on trail {n}.",
-                importance=n / 10,
-                origin="rules",
-                source=turn(n),
-                path=f"facts/{n}.md",
-            )
-        )
-        for n in range(5)
-    ]
-    now = datetime(2026, 11, 20, tzinfo=UTC)
-    view = PassView(Policy(), UTC, {one.fact.id: one for one in living}, reader=Near())
-    (ask,) = insight.cluster(view, now)
-    answer = {"text": "Anna hikes on trails.", "from": [1, 2, 3, 4, 5], "dropped": {}}
-    (bundle,) = insight.cluster(replace(view, answers={ask.key: answer}), now)
-    assert isinstance(bundle, ChangeGroup)
-    assert isinstance(bundle.steps[0], NewMemory)
-    assert (bundle.steps[0].fact.importance, len(bundle.steps)) == (0.4, 6)
-    four = replace(view, memories=dict(list(view.memories.items())[:4]))
-    assert insight.cluster(four, now) == []
-    apart = replace(view, reader=Near(distinct="other numbers"))
-    assert insight.cluster(apart, now) == []
-    exactly = replace(view, reader=Near(0.8))
-    assert insight.cluster(exactly, now) == []
 
 
 # -- what may be concluded -------------------------------------------------------------
@@ -366,32 +310,6 @@ def test_a_group_is_divided_at_a_long_silence(keeping, fake):
     assert sorted(asked) == sorted(
         [by_id[name] for name in some] for some in (spring, summer)
     )
-
-
-# row: B15
-def test_faded_episodes_of_the_user_that_are_alike_become_knowledge(keeping, fake):
-    """They name nobody, so likeness and time group them; the unlike one stays."""
-    runs = [
-        "Went running along the river at dawn.",
-        "Went running along the river in the rain.",
-        "Went running along the river with music.",
-    ]
-    names = told(keeping, *runs, days=80, kind="episode", about=(), category="moment")
-    (other,) = told(
-        keeping,
-        "Baked rye bread.",
-        days=80,
-        kind="episode",
-        about=(),
-        category="moment",
-    )
-    says = "Went running along the river, dawn, rain and music."
-    judging(fake, insights=lambda shown: {"insights": [all_of(says)(shown)]})
-    night(keeping, "integrate")
-    (fact,) = made(keeping)
-    assert (fact.text, fact.about, set(fact.derived_from)) == (says, (), set(names))
-    assert {keeping.seen(name).status for name in names} == {"archived"}
-    assert keeping.seen(other).status == "active"
 
 
 # row: B15

@@ -5,7 +5,6 @@ they leave alone.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -99,37 +98,6 @@ def test_an_archived_memory_that_is_recalled_is_active_again():
     )
     before = replace(since, last_access=NOW - 5 * DAY)
     assert lifecycle.revive(view_of(MemoryState(away, before)), NOW) == []
-
-
-# row: C20
-def test_topics_are_the_words_that_tell_most():
-    """`count · ln(N / memories with it)`: a word that is in every memory tells nothing,
-    nor does a stop word.
-    """
-    texts = (
-        "Anna and the violin, violin, violin",
-        "Anna in Porto",
-        "Anna likes oat milk",
-    )
-    view = view_of(
-        *(replace(FADED, id=str(n), text=text) for n, text in enumerate(texts))
-    )
-    (mark,) = lifecycle.topics(view, NOW)
-    listed = json.loads(mark.content)
-    assert listed["topics"][0] == {
-        "term": "violin",
-        "score": round(3 * math.log(3), 4),
-        "count": 3,
-    }
-    assert {row["term"] for row in listed["topics"]} == {
-        "violin",
-        "porto",
-        "likes",
-        "oat",
-        "milk",
-    }
-    assert listed["updatedAt"] == "2026-11-20T20:00:00+00:00"
-    assert lifecycle.topics(after(view, mark), NOW + DAY) == []
 
 
 # row: C20

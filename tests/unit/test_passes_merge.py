@@ -274,20 +274,6 @@ def test_what_was_refused_is_told_once_by_why(asking, fake):
 
 
 # row: C22
-def test_what_is_stale_is_not_put_together_on_a_models_word(asking, fake):
-    keeping = asking()
-    same = ("Anna takes the tram to the office.", "Anna rides the tram to the office.")
-    names = compared(keeping, *same)
-    keeping.clock.advance(days=60)
-    judging(fake, compare=every("same", 0.95))
-    night(keeping, only="compare")
-    assert statuses(keeping, names) == ["active", "active"]
-    assert [one["reason"] for name in names for one in refusals(keeping, name)] == [
-        "it is stale"
-    ]
-
-
-# row: C22
 # row: X24
 def test_without_tokens_left_nothing_is_asked(asking, fake):
     keeping = asking(tokens_per_day=0)
@@ -403,44 +389,6 @@ def test_what_is_no_verdict_in_the_file_of_verdicts_ends_nothing(
     night(keeping, only="compare")
     assert statuses(keeping, names) == ["active", "active"]
     assert json.loads(path.read_text()) == held
-
-
-# row: C12
-@pytest.mark.parametrize("spoil", [b"{", b"[1]", b'{"a b": 3}'])
-def test_a_pair_that_was_judged_is_asked_about_again_only_when_one_says_something_else(
-    asking, fake, spoil
-):
-    """Also after a restart; where what was kept in mind is lost, everything is asked
-    once more.
-    """
-    keeping, seen = asking(), []
-    compared(keeping, PORTO, LISBON)
-    judging(
-        fake,
-        compare=lambda shown: seen.append(shown) or every("independent", 0.9)(shown),
-    )
-
-    def pairs():
-        seen.clear()
-        keeping.clock.advance(minutes=20)
-        night(keeping, only="compare")
-        return [
-            {one["newer"]["text"], one["older"]["text"]}
-            for shown in seen
-            for one in shown["pairs"]
-        ]
-
-    assert pairs() == [{PORTO, LISBON}]
-    keeping = asking()
-    third = "Anna lives in Madrid."
-    told(keeping, third)
-    assert sorted(map(sorted, pairs())) == sorted(
-        map(sorted, [{third, PORTO}, {third, LISBON}])
-    )
-    told(keeping, "Ben flies kites.")
-    assert pairs() == []
-    (keeping.root / "state" / "compared.json").write_bytes(spoil)
-    assert len(pairs()) == 3
 
 
 # row: A28

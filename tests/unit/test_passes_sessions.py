@@ -342,33 +342,6 @@ def test_a_long_conversation_tells_four_episodes_in_one_call_before_it_ends(
 
 
 # row: E12
-def test_the_spine_reaches_version_two(told):
-    """Turns are counted where they are kept, so the count outlives every version and
-    every restart (the trap).
-    """
-    path = told.settings.vault / "spine.md"
-    for number in range(4):
-        say(told, *STORY, session=f"s{number}")
-        told.call("consolidate", {"only": "spine"})
-        if number == 0:
-            assert not path.exists()
-        if number == 1:
-            assert keys(path.read_text())["version"] == 1
-    found = keys(path.read_text())
-    assert (found["version"], found["messages"]) == (2, 40)
-    assert (
-        "## Profile\n\n%% engram:begin profile %%\n- lives by the sea\n"
-        in path.read_text()
-    )
-    assert path.name not in {p.name for p in (told.settings.vault / "notes").glob("*")}
-    assert not [
-        hit
-        for hit in told.call("recall", {"query": "lives by the sea"})["hits"]
-        if hit["path"] == "spine.md"
-    ]
-
-
-# row: E12
 # row: X23
 def test_a_section_of_the_spine_that_a_person_wrote_stays(told):
     say(told, *STORY, *STORY, session="a")

@@ -74,30 +74,6 @@ def found(keeping, text, k=10):
 
 
 # row: D12
-# row: X22
-def test_a_second_night_at_the_same_instant_packs_nothing(keeping, opened):
-    """Nor does one after a restart; and a dry run tells what is to come and does not do
-    it.
-    """
-    keeping.fact("Anna saw a red car.", days=40)
-    keeping.fact("Ben reads in the garden.", days=100, **DULL)
-    embedded(keeping)
-    before = files(keeping)
-    plan = told(keeping.run(dry_run=True))
-    assert files(keeping) == before
-    assert (
-        told(keeping.run())
-        == plan
-        == {"tier": "1 turn cold", "precision": "1 in 4 bits, 1 in 8 bits"}
-    )
-    later = files(keeping)
-    assert later != before
-    assert told(keeping.run()) == {}
-    again = Keeping(opened(embeddings=keeping.memory.settings.embeddings))
-    assert (told(again.run()), files(again)) == ({}, later)
-
-
-# row: D12
 def test_what_is_recalled_again_gets_its_vector_from_the_model_again(keeping, fake):
     """Until then it is found by what is left of it; nothing else is asked for, and no
     night asks twice.

@@ -63,22 +63,6 @@ def ids(memory, **params):
 
 
 # row: X9
-def test_review_lists_three_new_questions_a_week_and_changes_nothing(asked, clock):
-    """The rest waits; an answer makes no room before the week is over."""
-    before = {path: path.read_bytes() for path in asked.settings.vault.rglob("*.md")}
-    result = asked.call("review", {})
-    first = [case["id"] for case in result["cases"]]
-    assert (len(first), result["waiting"]) == (3, 3)
-    assert ids(asked) == first
-    assert len(ids(asked, all=True)) == 6
-    clock.advance(days=6)
-    assert ids(asked) == first
-    clock.advance(days=2)
-    assert len(ids(asked)) == 6
-    assert before == {path: path.read_bytes() for path in before}
-
-
-# row: X9
 def test_an_answer_makes_no_room_for_a_new_question_in_the_same_week(asked, clock):
     """Else who answers is asked without end."""
     first = ids(asked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from statistics import mean, pstdev
 
 import pytest
@@ -107,23 +107,6 @@ def test_a_turn_with_a_doubted_fact_is_lowered_with_it():
     assert {slot.key: slot.score for slot in slots} == pytest.approx(
         {"t": 0.88, "G": 0.55, "F": 0.38}
     )
-
-
-# row: A15
-# row: E7
-def test_presets_weigh_relevance_importance_and_recency():
-    """Half of the recency is left after one half-life; the best unit's relevance is 1."""
-    units = {"a": UnitSignals("a", importance=0.5, when=NOW - timedelta(days=14))}
-    (belief,) = rank([scored("a", 8.0)], units, NOW, PRESETS["belief"])
-    (entity,) = rank([scored("a", 8.0)], units, NOW, PRESETS["entity"])
-    recency = pytest.approx(0.1 * 2 ** (-14 / 30))
-    assert belief.parts == {
-        "text": 0.5,
-        "importance": 0.1,
-        "recency": recency,
-        "stability": pytest.approx(0.01),
-    }
-    assert entity.parts == {"text": 0.4, "recency": pytest.approx(0.15)}
 
 
 # row: A15

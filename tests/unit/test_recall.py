@@ -4,17 +4,15 @@ who said it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from engram.core.policy import LinkPolicy
-from engram.core.records import Edge, Usage
+from engram.core.records import Usage
 from engram.errors import BadRequestError
 from engram.recall import search
 from engram.recall.request import RecallSources, request_for
-from engram.vault.edges import EdgeRow
 
 BEGIN = datetime(2026, 10, 1, 12, tzinfo=UTC)
 
@@ -272,24 +270,6 @@ def test_what_the_best_memory_leads_to_is_recalled_without_a_word_in_common(
     assert set(why) == {"ties", "nudge"}
 
 
-# row: C34
-def test_a_stored_tie_is_followed_as_far_as_its_confidence_reaches(memory, keep, clock):
-    """What was tied by likeness; a tie that faded leads nowhere."""
-    near, far, faint = (
-        keep("The mill burned."),
-        keep("Insurance paid."),
-        keep("A kitten came."),
-    )
-    edges = memory.reconciler.entity_writer.edges
-    edges.append([EdgeRow(Edge(near, far, "similar", reinforced=clock()))])
-    edges.append(
-        [EdgeRow(Edge(near, faint, "similar", confidence=0.2, reinforced=clock()))]
-    )
-    assert order(memory, "mill") == [near, far]
-    memory.files.rescan(None)
-    assert edges.at([far]) == (Edge(near, far, "similar", reinforced=clock()),)
-
-
 # row: X5
 def test_the_past_is_answered_along_the_chain_of_what_took_its_place(memory, keep):
     """In today's words for what was then, and in the words of then for what came after."""
@@ -423,31 +403,6 @@ def test_a_vault_of_nothing_but_imports_is_recalled_as_any_other(memory):
     )
     assert {hit["source"] for hit in recalled(memory, "heron nests", k=10)} <= set(keys)
     assert len(recalled(memory, "heron nests", k=10)) == 10
-
-
-# row: X27
-def test_a_fact_belongs_to_the_source_that_stands_behind_it(memory, opened):
-    """A tool's facts are kept to its share like its words; what the user says again is
-    the user's.
-    """
-    settings = memory.settings
-    told(memory, *(f"My heron nests in year {n}." for n in range(9)), session="own")
-    texts = [
-        f"Remember that the {colour} heron nests by mills."
-        for colour in ("red", "blue", "green", "black")
-    ]
-    keys = told(memory, *texts, session="tool", standing="tool")
-
-    def share(**numbers):
-        policy = replace(
-            settings.policy, recall=replace(settings.policy.recall, **numbers)
-        )
-        hits = recalled(opened(policy=policy), "Heron nests by mills?", k=7)
-        assert {hit["kind"] for hit in hits if hit["source"] in keys} == {"fact"}
-        return sum(hit["source"] in keys for hit in hits)
-
-    assert share(source_share=1.0) == 4
-    assert share() == 2
 
 
 # row: X8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from operator import itemgetter
@@ -58,28 +57,6 @@ def learned(*said, single=True):
 
 def works(place, **more):
     return Edge("person:mira", f"org:{place}", "relation", "works_at", **more)
-
-
-# row: B1
-def test_a_relation_may_end_without_another_in_its_place():
-    """What held between the two then; what was heard later to hold goes on, and what
-    was never known is no news.
-    """
-    (first,) = update_relations([], works("a"), ago(100), POLICY, single=True)
-    assert ended_relations([first], works("a"), ago(50)) == (
-        replace(first, valid_until=ago(50)),
-    )
-    assert ended_relations(
-        [first], Edge("concept:mira", "place:a", "relation", "works_at"), NOW
-    )
-    for edges, seen, when in (
-        ([first], works("b"), NOW),
-        ([first], works("a"), ago(200)),
-        ([replace(first, reinforced=ago(10))], works("a"), ago(50)),
-        ([replace(first, valid_until=ago(60))], works("a"), ago(50)),
-        ([], works("a"), NOW),
-    ):
-        assert ended_relations(edges, seen, when) == ()
 
 
 # row: B1

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from engram import config
-from engram.errors import LockedError, NotFoundError
+from engram.errors import NotFoundError
 from engram.pipeline.process import TurnPipeline
 from engram.pipeline.reconcile import Reconciler
 from engram.testing import Simulation
@@ -268,19 +268,6 @@ def test_time_does_not_go_back_and_has_a_zone(begin, tmp_path):
         sim.advance(datetime(2027, 1, 1))  # noqa: DTZ001
     with pytest.raises(ValueError, match="zone"):
         Simulation(tmp_path, at=datetime(2027, 1, 1), home=tmp_path)  # noqa: DTZ001
-
-
-def test_another_simulation_of_the_vault_is_a_restart_and_two_at_once_are_refused(
-    begin, tmp_path
-):
-    with begin() as sim:
-        say(sim, "Anna's sister has a cat.")
-        with pytest.raises(LockedError):
-            begin()
-    again = begin(FRIDAY + timedelta(days=30))
-    again.advance(again.now + timedelta(days=1))
-    assert again.call("recall", query="Who has a cat?")["hits"]
-    assert again.call("status")["faults"] == {}
 
 
 def test_a_folder_that_is_no_vault_is_refused(tmp_path):

@@ -49,18 +49,6 @@ def test_an_edit_back_to_earlier_words_counts_too(memory, monkeypatch, waiting):
     assert found(memory, "what do I love", kinds=["turn"]) == ["I love tea."]
 
 
-def test_words_that_come_late_do_not_count_as_said_again(memory):
-    """A client sends an old request once more, after the edit of the message."""
-    first = turn("m1", "I love tea.", occurred_at="2026-11-20T10:00:00Z")
-    observe(memory, first)
-    edit = turn("m1", "I love coffee.", occurred_at="2026-11-20T10:05:00Z")
-    observe(memory, edit)
-    for late in (first, edit, first):
-        assert observe(memory, late)["duplicates"] == 1
-    (fact,) = active(memory)
-    assert "coffee" in fact
-
-
 def test_an_old_conversation_that_is_imported_twice_stays_as_it_is(memory):
     at = "2024-03-02T10:00:00Z"
     for _ in range(2):
@@ -83,22 +71,6 @@ def test_of_edits_that_wait_together_the_last_one_counts(memory, monkeypatch, fi
     memory.call("flush", {})
     (fact,) = active(memory)
     assert "cocoa" in fact
-
-
-def test_a_message_with_an_old_id_and_other_words_takes_nothing_away(memory):
-    """A script that counts its messages from 1 runs twice a day."""
-    at = "2026-11-20T{}:00Z"
-    for time, text in (
-        ("10:00", "Remember that I am allergic to peanuts."),
-        ("18:00", "The weather is fine today."),
-    ):
-        observe(memory, turn("1", text, occurred_at=at.format(time)))
-    assert any("peanuts" in text for text in active(memory))
-    assert "weather" in str(found(memory, "weather", kinds=["turn"]))
-    # with words in common it is an edit on the same day
-    text = "The weather is fine in Rome."
-    observe(memory, turn("1", text, occurred_at=at.format("20:00")))
-    assert found(memory, "weather", kinds=["turn"]) == [text]
 
 
 def test_what_is_to_be_kept_is_not_hidden_without_a_question(memory, clock):

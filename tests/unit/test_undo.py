@@ -55,20 +55,6 @@ def log_rows(keeping):
 
 
 # row: X6
-def test_taking_back_is_a_run_that_can_be_taken_back(filled):
-    keeping, _ = filled
-    before = keeping.tree()
-    report = keeping.run()
-    after = keeping.tree()
-    undone = keeping.order.undo(report.run)
-    assert keeping.tree() == before
-    redone = keeping.order.undo(undone.run)
-    assert keeping.tree() == after
-    keeping.order.undo(redone.run)
-    assert keeping.tree() == before
-
-
-# row: X6
 def test_taking_back_twice_changes_nothing_more(filled):
     keeping, _ = filled
     report = keeping.run()

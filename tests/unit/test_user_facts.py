@@ -202,22 +202,3 @@ def test_overdue_promises_come_first_and_say_so(memory, clock):
         (False, True),
         (False, False),
     ]
-
-
-# row: E9
-def test_a_new_session_does_not_get_the_rolling_text_of_another(memory, clock):
-    for number in range(4):
-        memory.call(
-            "observe",
-            {"turns": [{"session": "a", "text": f"Porto has {number} trams."}]},
-        )
-    memory.call("consolidate", {"cadence": "talk"})
-    known = memory.call("context", {"session": "a"})
-    assert "this conversation so far" in known["text"]
-    assert known["state"]["rollingSummary"]
-    for session in ("b", None):
-        other = memory.call("context", {"session": session} if session else {})
-        assert "so far" not in other["text"]
-        assert "rollingSummary" not in other["state"]
-    clock.advance(hours=2)
-    assert "so far" not in memory.call("context", {"session": "a"})["text"]

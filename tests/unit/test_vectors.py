@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import replace
-from datetime import UTC
 
 import numpy as np
 import pytest
 
-from engram import config
 from engram.config import EmbeddingSettings
-from engram.core.policy import LexicalPolicy
-from engram.core.records import VectorStorage
 from engram.index import quantize
-from engram.index.bm25 import Bm25Index, IndexedText
-from engram.index.filters import SearchFilter
 from engram.index.quantize import dequantise, spread
 from engram.index.semantic import SemanticIndex
-from engram.index.vectors import Vectors, digest
+from engram.index.vectors import Vectors
 
 CHANCE = np.random.default_rng(7)
 
@@ -192,67 +185,6 @@ def test_likeness_is_the_dot_product_less_what_rounding_makes_of_the_distance(bi
     assert quantize.similarity(np.ones(1, np.float32), flat, bits) == pytest.approx(
         1.0, abs=1e-3
     )
-
-
-def recall_at_10(folder, wanted, count=2000, dimension=384, questions=50):
-    """How many of the truly nearest ten of so many clustered vectors the index finds,
-    kept in the bits of `wanted`.
-    """
-    chance = np.random.default_rng(3)
-    middles = chance.normal(size=(count // 50, dimension))
-    rows = middles[np.arange(count) % len(middles)] + 0.8 * chance.normal(
-        size=(count, dimension)
-    )
-    asked = rows[chance.integers(0, count, questions)] + 0.4 * chance.normal(
-        size=(questions, dimension)
-    )
-    rows, asked = (
-        (some / np.linalg.norm(some, axis=1, keepdims=True)).astype(np.float32)
-        for some in (rows, asked)
-    )
-    model = EmbeddingSettings("e")
-    lexical = Bm25Index(LexicalPolicy(), UTC)
-    lexical.add(IndexedText(f"{key:06}", "fact", f"text {key}") for key in range(count))
-    meaning = SemanticIndex(
-        replace(config.load(folder, {"ENGRAM_HOME": str(folder)}), embeddings=model),
-        model,
-        Vectors(folder / "vectors", "e"),
-    )
-    meaning.add({digest(f"text {key}"): row.tobytes() for key, row in enumerate(rows)})
-    meaning.store(
-        lexical,
-        {f"{key:06}": VectorStorage(wanted[key % len(wanted)]) for key in range(count)},
-    )
-    hits = 0
-    for question in asked:
-        true = {f"{key:06}" for key in np.argsort(-(rows @ question))[:10].tolist()}
-        hits += len(
-            true
-            & {
-                key
-                for key, _ in meaning.similar(
-                    lexical, question.tobytes(), SearchFilter(), 10
-                )
-            }
-        )
-    return hits / 10 / questions
-
-
-# row: D12
-# row: D13
-def test_the_nearest_are_found_in_any_precision(tmp_path):
-    """Ten among clusters: all of them whole, 98 of 100 in 8 bits, fewer in fewer, and
-    mixed between these.
-    """
-    mixes = {"32": [32], "8": [8], "4": [4], "2": [2], "mixed": [32, 8, 4, 2]}
-    found = {
-        name: recall_at_10(tmp_path / name, wanted) for name, wanted in mixes.items()
-    }
-    assert found["32"] == 1.0
-    assert found["8"] >= 0.98
-    assert found["4"] >= 0.85
-    assert found["2"] >= 0.55
-    assert found["mixed"] >= 0.75
 
 
 @pytest.mark.parametrize(

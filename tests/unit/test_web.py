@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import sys
 import zipfile
@@ -17,8 +16,7 @@ from engram.serve import socket_client
 from engram.serve.auth import token_of
 from engram.serve.web.access import LINK_SECONDS, SESSION_SECONDS, WebAccess
 from engram.serve.web.markup import FILES, FOLDER, asset
-from engram.serve.web.plots import neighbourhood
-from tests.fakes.answers import FakeAnswers, ask, free_port, serving
+from tests.fakes.answers import FakeAnswers, ask, serving
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -188,16 +186,6 @@ def test_a_form_reaches_no_other_operation_and_no_other_site(site, told):
         done = site.post(operation="confirm", id=told, back=back, token=token)
         assert done[0] == 303
         assert done[1]["location"].startswith("/?done=confirm&runs=")
-
-
-def test_a_port_is_opened_by_the_first_link_or_configured(memory, settings):
-    with serving(Direct(memory), settings) as path:
-        site = Site(path, settings)
-        assert Site(path, settings).port == site.port
-    with pytest.raises(OSError):
-        socket.create_connection(("127.0.0.1", site.port), 1)
-    with serving(FakeAnswers(), settings, port := free_port()) as path:
-        assert Site(path, settings).port == port
 
 
 # -- what it shows -----------------------------------------------------------------------
@@ -400,18 +388,6 @@ def test_a_memory_of_a_megabyte_makes_no_page_of_a_megabyte(site, memory, settin
     site.open()
     for target in ("/", "/?q=zoe", "/web/timeline", f"/web/memory/{made['id']}"):
         assert len(site.page(target)) < 120_000
-
-
-def test_a_neighbourhood_of_three_hundred_nodes_is_drawn_apart():
-    nodes = [
-        {"id": str(n), "name": f"n{n}", "kind": "memory", "distance": min(2, n)}
-        for n in range(300)
-    ]
-    tie = {"source": "0", "type": "about", "confidence": 0.9}
-    edges = [{**tie, "target": str(n)} for n in range(1, 300)]
-    drawn = neighbourhood(nodes, edges)
-    assert len({(one["x"], one["y"]) for one in drawn["nodes"]}) == 300
-    assert len(drawn["edges"]) == 299
 
 
 def test_a_wheel_has_the_files_of_the_page(tmp_path):

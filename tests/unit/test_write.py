@@ -118,20 +118,6 @@ def test_an_unconfirmed_speculation_expires_and_a_confirmation_clears_that(held,
     assert hits["filtered"] == {"expired": 1}
 
 
-# row: C17
-def test_a_person_who_says_it_confirms_it_too(held):
-    """And a pin that comes with it is set."""
-    batch = batch_of(held, WORDS)
-    (known,) = held.pipeline.file(
-        batch, said(batch, "Anna moved to Porto.", confidence=0.3)
-    ).created
-    answer = held.call("remember", {"text": "Anna moved to Porto", "pinned": True})
-    assert (answer["id"], answer["verdict"]) == (known, "confirmed")
-    (note,) = facts(held)
-    assert "expires" not in note.read_text()
-    assert "pinned: true" in note.read_text()
-
-
 # row: A1
 @pytest.mark.parametrize("known", [False, True])
 def test_filing_a_batch_again_after_a_crash_changes_no_byte(held, opened, known):
@@ -321,28 +307,6 @@ def test_a_status_set_by_hand_is_believed_only_with_its_tombstone(held, monkeypa
     assert content_hash("Anna drinks tea.") in held.index.tombstones.keys
 
 
-# row: X8
-# row: X20
-@pytest.mark.parametrize("deed", ["delete", "edit"])
-def test_a_deed_that_nobody_looked_at_outlives_a_reindex(settings, opened, deed):
-    """It is obeyed before the catalogue, which alone knows what was there, is thrown
-    away.
-    """
-    files = replace(settings.policy.files, settle_most_seconds=0.05)
-    memory = opened(policy=replace(settings.policy, files=files))
-    kept, _ = (
-        memory.call("remember", {"text": text})
-        for text in ("Anna drinks tea.", "Rex is a dog.")
-    )
-    note = settings.vault / kept["path"]
-    if deed == "delete":
-        note.unlink()
-    else:
-        note.write_text(note.read_text().replace("status: active", "status: forgotten"))
-    memory.call("reindex", {})
-    assert content_hash("Anna drinks tea.") in memory.index.tombstones.keys
-
-
 # row: X20
 def test_a_reindex_waits_until_a_person_speaks_of_vanished_notes(settings, opened):
     """Else they would be forgotten without being deleted."""
@@ -356,28 +320,6 @@ def test_a_reindex_waits_until_a_person_speaks_of_vanished_notes(settings, opene
     memory.call("doctor", {"accept_deletions": True})
     memory.call("reindex", {})
     assert content_hash("Anna drinks tea.") in memory.index.tombstones.keys
-
-
-# row: X9
-def test_a_conflict_is_asked_about_when_the_disk_takes_the_note_again(
-    held, monkeypatch
-):
-    """The catalogue tells of it once."""
-    kept = held.call("remember", {"text": "Anna drinks tea."})
-    note = held.settings.vault / kept["path"]
-    note.with_name(f"{note.stem}.sync-conflict-20261120-201500-ABCDEFG.md").write_text(
-        note.read_text()
-    )
-
-    def full(*_):
-        raise StorageError("the disk is full")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(held.vault, "create", full)
-        with pytest.raises(StorageError):
-            held.files.rescan(None)
-    held.files.rescan(None)
-    assert len(facts(held, "review")) == 1
 
 
 # row: X11
