@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo demo-proxy demo-mcp demo-fleet test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs measure lock clean bytecode conformance
 
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
-	@$(if $(DATA),,$(BIN)/engram tour)
+	@$(if $(DATA),,$(BIN)/engram demo)
 	@$(PY) examples/demo.py $(if $(DATA),"$(DATA)")
 
 demo-proxy: $(READY)  ## a bot with the openai client gains memory by changing its base URL

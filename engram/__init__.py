@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from engram.serve.client import Memory
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Memory", "__version__"]
 
 

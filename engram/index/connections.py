@@ -15,7 +15,7 @@ except ImportError as fault:  # pragma: no cover - the extra is missing
     raise ConfigError(
         "the index is in PostgreSQL, but its driver is not installed",
         where="postgres",
-        fix="`pip install engram[postgres]` installs it.",
+        fix="`pip install 'engram-md[postgres]'` installs it.",
     ) from fault
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ _HASHES = (
     "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
-_FIX = "Install it with: pip install 'engram[semantic]'."
+_FIX = "Install it with: pip install 'engram-md[semantic]'."
 _BATCH = 16
 """Texts that are computed at once; more take memory and save no time."""
 

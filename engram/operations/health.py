@@ -148,7 +148,7 @@ class HealthOperations:
         if self.embedding:
             probes["embeddings"] = self._probe_embeddings
         elif not has_sentence_weights():
-            fix = "The first thing to add is `pip install 'engram[semantic]'`, with which it also finds what has the same meaning in other words."
+            fix = "The first thing to add is `pip install 'engram-md[semantic]'`, with which it also finds what has the same meaning in other words."
             what = "Recall compares words only."
             yield _finding(NOTICE, "embeddings", what, fix=fix)
         for code, probe in probes.items():

@@ -138,7 +138,7 @@ GROUPS = {
     "Conversations": "observe import sessions session timeline digest",
     "Review": "review confirm dispute settle pin unpin promote demote sensitivity history undo runs merge",
     "Care": "status doctor stats consolidate forecast synthesize prune purge reindex reprocess eval export",
-    "Setup": "init tour up down daemon connect token config policy completion",
+    "Setup": "init demo up down daemon connect token config policy completion",
 }
 """The groups of the help, with their commands; the others are for programs."""
 

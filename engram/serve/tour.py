@@ -1,4 +1,4 @@
-"""`engram tour`: tell, ask, edit, ask why, change and undo, in a temporary vault.
+"""`engram demo`: tell, ask, edit, ask why, change and undo, in a temporary vault.
 
 Each step uses the operations of the commands, on real files, without a model and
 without a daemon. The folder is deleted at the end.
@@ -38,7 +38,7 @@ HOME = "I live in Lisbon."
 
 def tour() -> None:
     """Show the cycle of a memory in a vault that is deleted afterwards."""
-    with tempfile.TemporaryDirectory(prefix="engram-tour-") as folder:
+    with tempfile.TemporaryDirectory(prefix="engram-demo-") as folder:
         vault = Path(folder, "vault")
         template.create_vault(
             vault,

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import re
 import string
+import tomllib
 from collections import defaultdict
 from pathlib import Path
+
+from engram import __version__
+from engram.serve.commands import tree
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -212,3 +217,33 @@ def test_each_change_of_the_contributors_page_needs_three_files_that_exist():
     ]
     assert len(named) == 8
     assert not offenders
+
+
+# row: X37
+def test_what_is_published_agrees_on_name_version_and_addresses():
+    """Of the package, of the entry in the registry of MCP servers, and of the pages."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    entry = json.loads((ROOT / "server.json").read_text())
+    (package,) = entry["packages"]
+    assert (package["identifier"], package["version"]) == (project["name"], __version__)
+    assert entry["version"] == __version__
+    assert f"mcp-name: {entry['name']}" in (ROOT / "README.md").read_text()
+    assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+    home = project["urls"]["Homepage"]
+    assert entry["repository"]["url"] == home
+    assert all(address.startswith(home) for address in project["urls"].values())
+
+
+# row: X37
+def test_the_container_starts_commands_that_there_are():
+    """The unit mounts what the image declares, and adds no right."""
+    image = (ROOT / "Containerfile").read_text()
+    unit = (ROOT / "systemd" / "engram.container").read_text()
+    (volumes,) = re.findall(r"^VOLUME (\[.*\])$", image, re.MULTILINE)
+    mounted = re.findall(r"^Volume=[^:]+:([^:\n]+)", unit, re.MULTILINE)
+    assert sorted(json.loads(volumes)) == sorted(mounted)
+    (command,) = re.findall(r"^CMD (\[.*\])$", image, re.MULTILINE)
+    assert {"daemon", "init"} <= tree.commands.keys()
+    assert json.loads(command)[0] == "daemon"
+    assert "DropCapability=all" in unit
+    assert "USER 1000" in image

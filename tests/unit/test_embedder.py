@@ -179,7 +179,7 @@ def test_without_the_extra_words_answer_and_doctor_names_it(opened, monkeypatch)
     for name in SENTENCE_PACKAGES:
         monkeypatch.setitem(sys.modules, name, None)
     memory = opened(embeddings=None)
-    with pytest.raises(ConfigError, match=r"not installed.*engram\[semantic\]"):
+    with pytest.raises(ConfigError, match=r"not installed.*engram-md\[semantic\]"):
         SentenceModel(None, VectorPolicy())
     memory.call("remember", {"text": "Toby is a puppy."})
     answer = memory.call("recall", {"query": "puppy"})
@@ -189,4 +189,4 @@ def test_without_the_extra_words_answer_and_doctor_names_it(opened, monkeypatch)
         for one in memory.call("doctor", {})["findings"]
         if one["code"] == "embeddings"
     ]
-    assert (told["level"], "engram[semantic]" in told["fix"]) == ("notice", True)
+    assert (told["level"], "engram-md[semantic]" in told["fix"]) == ("notice", True)

@@ -50,7 +50,7 @@ NOT_ALONE = {
     "observe": "reads standard input",
     "open": "starts an editor",
     "status": "needs the daemon",
-    "tour": "is a text for people",
+    "demo": "is a text for people",
     "up": "needs systemd",
     "web": "starts a browser",
 }

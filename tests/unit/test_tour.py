@@ -1,4 +1,4 @@
-"""`engram tour`: the loop of the memory, shown and left without a trace."""
+"""`engram demo`: the loop of the memory, shown and left without a trace."""
 
 from __future__ import annotations
 

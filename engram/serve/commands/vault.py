@@ -58,15 +58,15 @@ def init(
 
 
 @tree.command()
-def tour() -> None:
+def demo() -> None:
     """Show the main functions of engram in two minutes, in a temporary vault.
 
     Stores, asks, edits, explains, changes and undoes, on real files. Needs no model
     and no daemon, and deletes the vault afterwards.
     """
-    from engram.serve.tour import tour as show_tour
+    from engram.serve.tour import tour
 
-    show_tour()
+    tour()
 
 
 @tree.command()
