@@ -117,7 +117,7 @@ def test_what_the_user_asked_to_keep_ranks_above_old_words(simulation):
     say(simulation, "My spare key was with Mrs Bauer for a while.", day=30)
     simulation.advance(START + timedelta(days=60))
     simulation.call("remember", text="The spare key is under the blue flower pot.")
-    simulation.advance(START + timedelta(days=900))
+    simulation.advance(START + timedelta(days=200))
 
     assert "flower pot" in asked(simulation, "Where is my spare key?")[0]["text"]
 
