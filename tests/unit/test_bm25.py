@@ -13,6 +13,10 @@ NOW = datetime(2026, 11, 21, 15, tzinfo=UTC)
 ALL = SearchFilter(persona=None)
 
 
+def at(*date):
+    return datetime(*date, 12, tzinfo=UTC).timestamp()
+
+
 def turn(key, text, position=0, thread="s", **more):
     return IndexedText(key, "turn", text, thread, position, **more)
 
@@ -77,6 +81,23 @@ def test_kinds_and_threads_are_kept_to():
         search(lexical, "tea", SearchFilter(kinds=("turn",), threads=("s",)))
     ) == ["t"]
     assert search(lexical, "tea", SearchFilter(kinds=("fact",))).filtered == {}
+
+
+# row: X4
+def test_units_left_out_are_counted_by_reason_where_they_would_have_been_shown():
+    """A weaker one behind the last place is nobody's loss."""
+    lexical = index(
+        fact("old", "swordfish tea", status="superseded"),
+        fact("late", "swordfish tea", created=at(2026, 5, 1)),
+        fact("over", "swordfish tea", valid_until=at(2026, 1, 1)),
+        fact("weak", "tea and much else besides " * 9, status="archived"),
+        fact("now", "swordfish tea"),
+    )
+    found = search(lexical, "swordfish tea", SearchFilter(as_of=at(2026, 2, 1)), k=1)
+    assert keys(found) == ["now"]
+    assert found.filtered == {}
+    found = search(lexical, "swordfish tea", SearchFilter(as_of=at(2026, 2, 1)), k=5)
+    assert found.filtered == {"status": 2, "not known then": 1, "not valid then": 1}
 
 
 # What a conversation adds.

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram.core.buffer import WaitingTurn, flush_reason, flush_time
-from engram.core.policy import BufferPolicy
+from engram.core.buffer import WaitingTurn, flush_reason, flush_time, retry_wait
+from engram.core.policy import BufferPolicy, ModelPolicy
 from engram.core.records import FiledTurn, Turn
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -71,3 +71,12 @@ def test_turns_are_due_by_the_clock_when_the_oldest_has_waited():
     assert moment == NOW + timedelta(minutes=5)
     assert flush_reason(turns, moment - timedelta(microseconds=1), POLICY) is None
     assert flush_reason(turns, moment, POLICY) == "15 minutes"
+
+
+# row: X2
+@pytest.mark.parametrize(
+    ("failures", "seconds"),
+    [(1, 30), (2, 60), (3, 120), (7, 1920), (8, 3600), (9, 3600), (10**6, 3600)],
+)
+def test_the_wait_after_a_failure_doubles_up_to_a_bound(failures, seconds):
+    assert retry_wait(failures, ModelPolicy()) == timedelta(seconds=seconds)

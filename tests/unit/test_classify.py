@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from engram.core.classify import importance_of, is_trivial, kind_of
-from engram.core.policy import ImportancePolicy
+from engram.core.classify import importance_of, is_trivial, kind_of, tier_of
+from engram.core.policy import ExtractionPolicy, ImportancePolicy
 from tests.fakes.sentences import rows
 
 IMPORTANCE = ImportancePolicy()
+EXTRACTION = ExtractionPolicy()
 
 
 # row: C6
@@ -21,6 +22,25 @@ def test_the_first_rule_that_speaks_decides_the_kind(
 ):
     """Time, category, tags, verbs, note words, in this order; else an episode."""
     assert kind_of(text, category, tags) == (kind, reason)
+
+
+# row: C4
+@pytest.mark.parametrize(
+    ("confidence", "tier"),
+    [
+        (1.0, "explicit"),
+        (0.95, "explicit"),
+        (0.94, "implied"),
+        (0.70, "implied"),
+        (0.69, "inferred"),
+        (0.40, "inferred"),
+        (0.39, "speculative"),
+        (0.0, "speculative"),
+    ],
+)
+def test_a_tier_begins_at_its_cut(confidence, tier):
+    """The lower bound belongs to the tier."""
+    assert tier_of(confidence, EXTRACTION) == tier
 
 
 # row: C10

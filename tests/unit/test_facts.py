@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from engram.core.records import Fact
+from engram.core.text import is_ulid
 from engram.vault import facts, frontmatter
 
 ZONE = ZoneInfo("Europe/Berlin")
@@ -186,6 +187,26 @@ def test_an_unknown_category_is_kept_as_a_tag_of_a_fact():
     found, problems = read("tags: [a]\ncategory: Recipe book")
     assert (found.category, found.tags) == ("fact", ("a", "recipe-book"))
     assert [problem.code for problem in problems] == ["unknown-category"]
+
+
+def test_a_file_with_nothing_but_a_sentence_is_a_persons_memory():
+    """Certain, with an id and a date that follow from its place."""
+    raw = frontmatter.read(b"Anna drinks tea.\n")
+    found, problems = facts.fact_from(raw, "facts/2026-11-20/tea.md", "abc", ZONE)
+    assert not problems
+    assert (found.text, found.category, found.kind, found.confidence) == (
+        "Anna drinks tea.",
+        "fact",
+        "note",
+        1.0,
+    )
+    assert (found.origin, found.source, found.sha) == ("", "", "abc")
+    assert found.created == datetime(2026, 11, 19, 23, tzinfo=UTC)
+    assert is_ulid(found.id)
+    assert facts.fact_from(raw, "facts/2026-11-20/tea.md", "abc", ZONE)[0] == found
+    elsewhere, _ = facts.fact_from(raw, "facts/tea.md", "abc", ZONE)
+    assert elsewhere.id != found.id
+    assert elsewhere.created is None
 
 
 def test_embeds_and_history_are_no_part_of_the_statement():

@@ -14,7 +14,9 @@ from engram.core.lifecycle import (
     departure,
     hidden_reason_as_of,
     layer_promotion,
+    nudge,
     prune_reason,
+    revival_reason,
     stage,
     tier_move,
     tier_value,
@@ -75,6 +77,88 @@ def test_as_of_a_day_counts_what_was_known_and_valid_then(changes, why):
 # -- stage -----------------------------------------------------------------------------
 
 
+# row: B3
+# row: C24
+# row: C27
+@pytest.mark.parametrize(
+    ("changes", "usage", "vitals", "expected"),
+    [
+        ({}, {}, {}, ("candidate", "new")),
+        (
+            {"status": "archived", "end_reason": "expired"},
+            {},
+            {},
+            ("archived", "expired"),
+        ),
+        ({"status": "archived", "pinned": True}, {}, {}, ("archived", "archived")),
+        (
+            {"status": "superseded", "end_reason": "newer"},
+            {"access": 50},
+            {},
+            ("", "newer"),
+        ),
+        ({"verification": "disputed"}, {"access": 50}, {}, ("stale", "disputed")),
+        ({}, {"access": 50}, {"decay": 0.65}, ("stale", "decay 0.65 or more")),
+        ({}, {}, {"decay": 0.6499}, ("candidate", "new")),
+        ({}, {}, {"confidence": 0.0999}, ("stale", "confidence below 0.1")),
+        ({}, {}, {"confidence": 0.10}, ("candidate", "new")),
+        (
+            {"pinned": True, "verification": "disputed"},
+            {},
+            {"decay": 1, "confidence": 0},
+            ("candidate", "new"),
+        ),
+        ({}, {"access": 10}, {}, ("core", "recalled 10 times")),
+        ({}, {"access": 9}, {}, ("active", "recalled 9 times")),
+        (
+            {"verification": "user_confirmed"},
+            {"access": 1},
+            {},
+            ("active", "recalled once"),
+        ),
+        (
+            {"verification": "user_confirmed"},
+            {},
+            {"heat": 0.55},
+            ("active", "heat 0.55 or more, user_confirmed"),
+        ),
+        (
+            {"verification": "system_inferred"},
+            {},
+            {"heat": 0.9},
+            ("active", "heat 0.55 or more, system_inferred"),
+        ),
+        (
+            {"verification": "unverified"},
+            {},
+            {"heat": 0.55},
+            ("validated", "heat 0.55 or more"),
+        ),
+        (
+            {"verification": "user_confirmed"},
+            {},
+            {"heat": 0.5499},
+            ("validated", "confirmed by the user"),
+        ),
+        ({}, {"confirmations": 1}, {}, ("validated", "said 2 times")),
+        (
+            {"verification": "system_inferred"},
+            {},
+            {"heat": 0.5499},
+            ("candidate", "new"),
+        ),
+    ],
+)
+def test_the_first_stage_that_fits_is_the_stage(changes, usage, vitals, expected):
+    """From archived over stale, core, active and validated to candidate."""
+    assert (
+        stage(
+            replace(FACT, **changes), Usage(**usage), replace(FRESH, **vitals), POLICY
+        )
+        == expected
+    )
+
+
 # row: X27
 def test_what_is_barred_from_core_stays_active_and_says_why():
     """However often it is recalled; below ten recalls there is nothing to bar."""
@@ -87,6 +171,28 @@ def test_what_is_barred_from_core_stays_active_and_says_why():
         "active",
         "recalled 9 times",
     )
+
+
+# row: C28
+@pytest.mark.parametrize(
+    ("name", "points"),
+    [
+        ("candidate", -0.01),
+        ("validated", 0.03),
+        ("active", 0.05),
+        ("core", 0.08),
+        ("stale", -0.06),
+        ("archived", -0.08),
+        ("", 0.0),
+        ("somebody's own word", 0.0),
+    ],
+)
+def test_trust_moves_the_score_a_little_and_a_dispute_more(name, points):
+    """What is neither active nor archived has no stage and is not moved; a dispute
+    comes on top.
+    """
+    assert nudge(name, "", POLICY) == points
+    assert nudge(name, "disputed", POLICY) == pytest.approx(points - 0.12)
 
 
 # -- what becomes of it ----------------------------------------------------------------
@@ -282,6 +388,32 @@ def test_nothing_happens_by_itself_to_what_is_not_active(status):
             is layer_promotion(one, Usage(access=9), NOW, POLICY)
             is None
         )
+
+
+# row: B3
+@pytest.mark.parametrize(
+    ("changes", "usage", "vitals", "why"),
+    [
+        ({}, {}, {}, "recalled again"),
+        ({"status": "pruned"}, {}, {}, None),
+        ({"end_reason": ""}, {}, {}, None),
+        ({"superseded_by": ("G",)}, {}, {}, None),
+        ({}, {"last_access": None}, {}, None),
+        ({"expires": NOW}, {}, {}, None),
+        ({"expires": NOW, "pinned": True}, {}, {}, "recalled again"),
+        ({"valid_until": NOW}, {}, {}, None),
+        ({}, {}, {"salience": 0.0099}, None),
+        ({}, {}, {"confidence": 0.0499}, "recalled again"),
+    ],
+)
+def test_a_recall_brings_back_what_was_put_away(changes, usage, vitals, why):
+    """Not by a person, not into another memory, not past its end, and not if it had to
+    go again at once.
+    """
+    fact = replace(OLD, status="archived", end_reason="old, unimportant, unused, faded")
+    usage = Usage(**{"access": 1, "last_access": NOW, "salience": 0.07} | usage)
+    vitals = replace(FRESH, **{"salience": 0.07} | vitals)
+    assert revival_reason(replace(fact, **changes), usage, vitals, NOW, POLICY) == why
 
 
 # -- layers and tiers ------------------------------------------------------------------

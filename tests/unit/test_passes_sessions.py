@@ -5,11 +5,13 @@ scripted model.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from engram.config import ModelSettings
+from engram.core.policy import SessionPolicy
+from engram.core.sessions import SessionProgress, due
 from engram.maintenance.passes import sessions
 from engram.vault import frontmatter
 from tests.fakes.openai_server import (
@@ -21,6 +23,7 @@ from tests.fakes.openai_server import (
     status,
 )
 
+NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 STORY = (
     ("user", "I am moving to Porto in March with my sister Vera."),
     ("assistant", "How exciting! Have you found a flat?"),
@@ -121,6 +124,40 @@ def tend(memory):
         for report in memory.maintenance_loop.tend()
         if report.name == "talk"
     ]
+
+
+# row: E9
+# row: E10
+# row: E11
+def test_what_is_due_follows_from_counts_and_silence():
+    """Every 4 turns, 20 turns of the user, more than half an hour of silence: at 30
+    minutes it goes on.
+    """
+    policy = SessionPolicy()
+
+    def asked(turns, users, silent, *told, model=True):
+        return due(
+            SessionProgress(turns, users, NOW - timedelta(minutes=silent), *told),
+            NOW,
+            30,
+            policy,
+            model=model,
+        )
+
+    assert asked(3, 2, 0) == ()
+    assert asked(4, 2, 0) == ("rolling",)
+    assert asked(7, 3, 0, 4) == ()
+    assert asked(8, 4, 0, 4) == ("rolling",)
+    assert asked(10, 5, 0, 8) == asked(38, 19, 0, 36) == ()
+    assert asked(40, 20, 0, 40) == ("episode",)
+    assert asked(40, 20, 0, 40, model=False) == asked(40, 20, 0, 40, 1) == ()
+    assert asked(10, 5, 31, 8) == ("episode", "session")
+    assert asked(10, 5, 31, 8, 0, 10) == ("episode",)
+    assert asked(10, 5, 31, 8, 1, 10) == ()
+    assert asked(3, 2, 30) == ()
+    assert asked(3, 2, 30.1) == asked(3, 2, 31) == ("session",)
+    assert asked(3, 2, 31, 0, 0, 3) == ()
+    assert asked(3, 2, -600) == ()
 
 
 # row: E11

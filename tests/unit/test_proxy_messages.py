@@ -135,6 +135,22 @@ def test_the_session_of_a_request(headers, body, session):
         assert found != session_of({}, {}, other, {})
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "### Task:\nSuggest 3-5 relevant follow-up questions …\n### Chat History:\nUSER: a",
+        "### Task:\nAnalyze the chat history to determine the necessity of generating search queries …\n<chat_history>\nUSER: a\n</chat_history>",
+        "### Task:\nYou are an autocompletion system. …\n<text>I like</text>",
+        "Detect user language and write in the same language an extremely concise title for this conversation: a",
+        "Please reply with a title for the chat that is 3-4 words in length.",
+        "请将以下会话总结为 10 个字以内的标题",
+    ],
+)
+def test_a_task_of_the_interface_is_housekeeping(text):
+    body = {"messages": [{"role": "user", "content": text}]}
+    assert is_housekeeping(conversation_of(CHAT, body))
+
+
 def test_a_long_conversation_is_no_housekeeping():
     words = "Write a title for this conversation."
     body = {"messages": chat("a", "b", "c", "d", words)}

@@ -57,9 +57,44 @@ def test_a_long_answer_of_an_assistant_takes_no_place_from_others():
     assert asked[0].tokens > 3 * POLICY.assistant_tokens
 
 
+def test_hits_are_read_in_the_order_of_time():
+    """Days with their names; an answer follows its question; the best hit is first in
+    the list, not in the text.
+    """
+    monday = NOW - timedelta(days=5)
+    hits = [
+        hit("b#^t2", "Fine, thanks.", when=NOW),
+        hit("a#^t9", "Old words.", when=monday),
+        hit("b#^t1", "How are the roses?", when=NOW),
+        hit("note", "Of no day.", "note"),
+    ]
+    chosen = selected(hits, 500)
+    assert [one.key for one in chosen] == [one.key for one in hits]
+    assert fenced(chosen, "0" * 8).splitlines()[2:-1] == [
+        "Monday, 2026-11-16:",
+        "- [user] Old words.",
+        "Saturday, 2026-11-21:",
+        "- [user] How are the roses?",
+        "- [user] Fine, thanks.",
+        "Undated:",
+        "- [user] Of no day.",
+    ]
+
+
 def test_no_budget_gives_no_hits():
     """Rather nothing than a stump."""
     assert selected([hit("a", "words")], 5) == ()
+
+
+def test_a_turn_that_a_fact_quotes_whole_is_not_shown_again():
+    """A fact shows the words of its turn, so the turn below it has nothing to add."""
+    words = "I call Ben on Friday, and I drink no milk."
+    fact = hit("f", "The user drinks no milk.", "fact", said=words)
+    turn = hit("t", words)
+    other = hit("u", "I like tea.")
+    fact = replace(fact, source="t")
+    assert [one.key for one in selected([fact, turn, other], 2000, k=2)] == ["f", "u"]
+    assert [one.key for one in selected([turn, fact, other], 2000)] == ["t", "f", "u"]
 
 
 def test_a_turn_that_a_fact_quotes_in_part_is_shown():

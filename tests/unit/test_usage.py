@@ -14,7 +14,7 @@ from engram.errors import EngramError
 from engram.vault import syscalls
 from engram.vault.store import Vault
 from engram.vault.syscalls import Syscalls
-from engram.vault.usage import USAGE, UsageLog
+from engram.vault.usage import USAGE, UsageLog, device_of
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -242,3 +242,17 @@ def test_a_crash_at_any_step_of_writing_and_compaction_costs_no_older_use(
         f"{LAPTOP}.jsonl",
         "engram.toml",
     ]
+
+
+def test_the_name_of_a_device_is_random_and_stays_with_the_machine(settings):
+    """Sixteen digits in the state home, never in the vault; a lost or damaged one
+    begins anew.
+    """
+    name = device_of(settings.state)
+    assert device_of(settings.state) == name
+    assert len(name) == 16
+    assert not list(settings.vault.rglob(f"*{name}*"))
+    (settings.state / "device").write_bytes(b"\xff\x00")
+    fresh_name = device_of(settings.state)
+    assert fresh_name != name
+    assert device_of(settings.state) == fresh_name

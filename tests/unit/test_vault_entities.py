@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
+import pytest
+
 from engram.core.records import ENTITY_TYPES, RelationLine
 from engram.vault import frontmatter
 from engram.vault.entities import (
@@ -11,6 +13,7 @@ from engram.vault.entities import (
     entity_files,
     entity_from,
     relations_of,
+    stem,
     with_relations,
 )
 from engram.vault.paths import kind_of
@@ -60,6 +63,26 @@ def test_only_the_lines_meant_are_added_and_taken_out():
     assert with_relations("Mine.", [eva]).startswith(
         "Mine.\n\n%% engram:begin relations %%\n- boss: [[Eva]]"
     )
+
+
+# row: E2
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Anna Müller", "Anna Müller"),
+        ('a/b\\c:d*e?f"g<h>i|j', "a b c d e f g h i j"),
+        ("[[Anna]]#x^y%%", "Anna x y"),
+        ("..hidden.", "hidden"),
+        ("CON", "CON (name)"),
+        ("nul.txt", "nul.txt (name)"),
+        ("???", "unnamed"),
+        ("\ud83d\x00\n", "unnamed"),
+        ("安娜", "安娜"),
+    ],
+)
+def test_a_stem_is_a_name_every_system_takes(name, expected):
+    """And that a link can hold."""
+    assert stem(name) == expected
 
 
 def test_the_listing_sees_notes_and_nothing_else(tmp_path):

@@ -205,6 +205,29 @@ def test_without_watches_left_the_tree_is_polled(watch, root, told):
     assert watch.polling
 
 
+@pytest.mark.parametrize(
+    ("kind", "mount", "polling"),
+    [
+        ("ext4", "/", False),
+        ("btrfs", "/home", False),
+        ("nfs4", "/home", True),
+        ("fuse.sshfs", "/home/anna/My\\040Vault", True),
+        ("cifs", "/home/anna", True),
+        ("nfs4", "/home/annabel", False),
+        ("nfs4", "/mnt", False),
+    ],
+)
+def test_the_file_system_decides_about_polling(tmp_path, kind, mount, polling):
+    """The longest mount point above the vault counts; the names in the table are
+    escaped.
+    """
+    mounts = tmp_path / "mounts"
+    mounts.write_text(
+        f"proc /proc proc rw 0 0\n/dev/sda / ext4 rw 0 0\nwhatever {mount} {kind} rw 0 0\n"
+    )
+    assert needs_polling("/home/anna/My Vault", mounts) == polling
+
+
 def test_without_a_mount_table_the_tree_is_polled(tmp_path):
     """Elsewhere than on Linux nothing is known of the file system."""
     assert needs_polling(tmp_path, tmp_path / "missing")
