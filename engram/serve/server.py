@@ -24,7 +24,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from engram.core.trust import OWNER
 from engram.daemon.sockets import LOOPBACK, listen_tcp
 from engram.errors import ForbiddenError, UnavailableError
-from engram.serve.auth import AuthMiddleware, tcp_access, tokens_of, unix_access
+from engram.serve.auth import (
+    AuthMiddleware,
+    refuse,
+    tcp_access,
+    tokens_of,
+    unix_access,
+)
 from engram.serve.http import application
 from engram.serve.mcp.routes import mcp_route
 from engram.serve.proxy.routes import Proxy
@@ -37,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from starlette.requests import Request
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from engram.config import Settings
     from engram.core.policy import ServePolicy
@@ -56,16 +62,19 @@ class OwnUserProtocol(H11Protocol):
 
     A connection of another user to the Unix socket is closed unread, and so is one
     whose request head takes too long. At the maximum number of connections, a new one
-    closes those that have been idle for the longest time.
+    closes those that have been idle for the longest time; if none was idle for a
+    moment, requests are answered with 503.
     """
 
     head_seconds: float
+    most_connections: int
     head_timer: asyncio.TimerHandle | None = None
     """Runs while the head of a request is due."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent's
         """Check the user of the peer before anything is read."""
         super().connection_made(transport)
+        self._vault_app = self.app
         self._await_head()
         peer: socket.socket = transport.get_extra_info("socket")
         if peer.family == socket.AF_UNIX and peer_uid(peer) not in {0, os.getuid()}:
@@ -73,11 +82,13 @@ class OwnUserProtocol(H11Protocol):
                 "a connection of another user was closed"
             )
             transport.abort()
-        elif self.limit_concurrency:
-            self._make_room(1 + len(self.connections) - self.limit_concurrency)
+        else:
+            self._make_room(1 + len(self.connections) - self.most_connections)
 
     def data_received(self, data: bytes) -> None:
         """Read data; stop the timer when the head of the request is complete."""
+        busy = max(len(self.connections), len(self.tasks)) >= self.most_connections
+        self.app = _too_many if busy else self._vault_app
         super().data_received(data)
         self._await_head()
 
@@ -119,6 +130,16 @@ class OwnUserProtocol(H11Protocol):
             )
         elif not due:
             self.stop_timer()
+
+
+async def _too_many(_scope: Scope, _receive: Receive, send: Send) -> None:
+    """Answer with 503 while too many connections are open."""
+    fault = UnavailableError(
+        "too many connections are open",
+        retry_after=1,
+        fix="Close connections that are not used, or try again.",
+    )
+    await refuse(fault, send)
 
 
 class PatientServer(uvicorn.Server):
@@ -237,7 +258,9 @@ class VaultApp:
 def uvicorn_config(app: ASGIApp, policy: ServePolicy) -> uvicorn.Config:
     """Return the configuration of a server or of one of its sockets."""
     protocol = type(
-        "Protocol", (OwnUserProtocol,), {"head_seconds": policy.head_seconds}
+        "Protocol",
+        (OwnUserProtocol,),
+        {"head_seconds": policy.head_seconds, "most_connections": policy.connections},
     )
     return uvicorn.Config(
         app,
@@ -251,7 +274,6 @@ def uvicorn_config(app: ASGIApp, policy: ServePolicy) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=policy.connections,
         timeout_graceful_shutdown=int(policy.stop_seconds),
     )
 

@@ -339,7 +339,9 @@ def test_connections_beyond_the_most_are_refused(begin):
 
     until(stays_full_with_one_more)
     time.sleep(2 * SILENT_SECONDS)
-    assert ask(path, READY)[0] == 503
+    status, headers, answer = ask(path, READY)
+    assert (status, headers["retry-after"]) == (503, "1")
+    assert answer["error"]["what"] == "too many connections are open"
     for line in busy:
         line.close()
     until(lambda: ask(path, READY)[0] == 200)
