@@ -10,6 +10,19 @@ def test_a_line_that_cannot_be_read_hides_no_other() -> None:
     assert list(jsonl.rows(raw)) == [{"a": 1}, {"b": "\ufffd"}]
 
 
+def test_each_line_has_its_number_its_bytes_and_its_value_or_fault() -> None:
+    good, blank, bad = (
+        jsonl.lines(b"[1]\r\n"),
+        jsonl.lines(b" \n\n"),
+        jsonl.lines(b"\n{"),
+    )
+    assert list(good) == [jsonl.JsonLine(1, b"[1]\r\n", [1])]
+    assert not list(blank)
+    (line,) = bad
+    assert (line.number, line.raw, line.value) == (2, b"{", None)
+    assert line.fault
+
+
 def test_signs_that_unicode_calls_line_ends_split_no_line() -> None:
     row = {"text": "one\u2028two\x85three\x1cfour"}
     assert list(jsonl.rows(jsonl.encode([row]))) == [row]

@@ -17,6 +17,17 @@ def test_english_comes_first_and_every_language_has_a_rank_of_its_own():
     assert ranks == sorted(set(ranks))
 
 
+# row: X13
+def test_a_value_is_read_as_words_phrases_entries_or_one_pattern():
+    assert "sonnabend" in languages.texts("dates", "weekdays")["de"]
+    assert languages.phrases("next to,\nlast but not least") == [
+        "next to",
+        "last but not least",
+    ]
+    assert languages.entries("\na b\nc\n") == ["a b", "c"]
+    assert languages.pattern("\n(?:a\n|b)\n") == "(?:a|b)"
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
