@@ -305,7 +305,7 @@ def _password_before(found: Any) -> Iterator[tuple[int, int]]:
     letters with digits; for a key it is also long.
     """
     end = found.start()
-    given = _LAST.search(found.string, max(0, end - _CLAUSE), end)
+    given = _LAST.search(found.string, max(0, end - _NEAR), end)
     if not given:
         return
     value = given[0].strip(_QUOTES)
@@ -324,6 +324,9 @@ def _password_before(found: Any) -> Iterator[tuple[int, int]]:
         start = given.start() + given[0].index(value)
         yield start, start + len(value)
 
+
+_NEAR = 40
+"""Characters before a match in which its value begins."""
 
 _CLAUSE = 200
 """Characters within which a value belongs to a word."""
