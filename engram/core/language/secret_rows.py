@@ -304,6 +304,9 @@ def _password_before(found: Any) -> Iterator[tuple[int, int]]:
     Of somebody's own password it is any word of six signs, else a value that mixes
     letters with digits; for a key it is also long.
     """
+    last = found.string[max(0, found.start() - _NEAR) : found.start()].split()[-1:]
+    if not last or len(last[0]) < _SHORTEST_PASSWORD:
+        return
     end = found.start()
     given = _LAST.search(found.string, max(0, end - _NEAR), end)
     if not given:
