@@ -592,7 +592,7 @@ def test_vanished_notes_are_a_fault_until_a_person_speaks(opened, settings):
 
 # row: X12
 def test_a_folder_that_is_left_out_is_neither_read_nor_believed_deleted(opened):
-    """Also if it was read before, and whatever it holds; included again, it is read."""
+    """Files that were read before leave the index, and return with the setting."""
     memory = opened()
     for name in ("a/b/c.md", "a/b2.md", "d.md"):
         path = memory.settings.vault / "notes" / name

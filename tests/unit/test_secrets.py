@@ -526,6 +526,14 @@ def test_a_card_is_removed_however_its_groups_are_parted(gap):
 
 
 # row: X11
+@pytest.mark.parametrize("words", ["is the private key", "is my api key", ", that's my token"])
+def test_a_long_key_before_its_word_is_removed_whole(words):
+    key = "0x" + some(HEX, 80)
+    gap = "" if words.startswith(",") else " "
+    assert redact(f"{key}{gap}{words}").text == f"[redacted: password]{gap}{words}"
+
+
+# row: X11
 def test_a_social_security_number_may_be_called_social():
     assert "536-22-8745" not in redact("my social is 536-22-8745").text
     assert redact("my social life is 100 % fun").found == {}

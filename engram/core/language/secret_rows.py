@@ -293,43 +293,47 @@ _ABOUT = frozenset(_PROPERTIES.split())
 """Words for a property of a password, whose value is not the password."""
 
 
-_LAST = re.compile(
-    r"(?:\"[^\"\n]+\"|'[^'\n]+'|“[^”\n]+”|„[^“\n]+“|«[^»\n]+»|[^\s\"'“”„«»(),]{3,})(?=,?\s*$)"
-)
+_QUOTED_LAST = re.compile(r"(?:\"[^\"\n]+\"|'[^'\n]+'|“[^”\n]+”|„[^“\n]+“|«[^»\n]+»)$")
+_WORD_LAST = re.compile(r"[^\s\"'“”„«»(),]+$")
+_KEY = re.compile(words.KEY, re.IGNORECASE)
 
 
 def _password_before(found: Any) -> Iterator[tuple[int, int]]:
     """Yield the value before a match such as "is my password".
 
-    Of somebody's own password it is any word of six signs, else a value that mixes
-    letters with digits; for a key it is also long.
+    Before "my password" it is any word of six signs, else a value that mixes letters
+    with digits; the value of a key is long too.
     """
-    last = found.string[max(0, found.start() - _NEAR) : found.start()].split()[-1:]
-    if not last or len(last[0]) < _SHORTEST_PASSWORD:
+    first = max(0, found.start() - _CLAUSE)
+    before = found.string[first : found.start()].rstrip(" ,")
+    is_quoted = before[-1:] in set(_QUOTES)
+    if not (is_quoted or found["mine"] or any(map(str.isdigit, before))):
         return
-    end = found.start()
-    given = _LAST.search(found.string, max(0, end - _NEAR), end)
-    if not given:
-        return
-    value = given[0].strip(_QUOTES)
-    is_own = len(value) >= _SHORTEST_MIXED and _is_mixed(value)
-    if found["login"]:
-        is_fit = is_own or bool(found["mine"] and len(value) >= _SHORTEST_MIXED)
+    given = (_QUOTED_LAST if is_quoted else _WORD_LAST).search(before)
+    value = given[0].strip(_QUOTES) if given else ""
+    if is_quoted:
+        is_password = len(value) >= _SHORTEST_PASSWORD
     else:
-        is_fit = is_own and len(value) >= _LONG
-    if given[0][0] in _QUOTES or (
-        is_fit
-        and (found["after"] or "").lower() not in _ABOUT
-        and value.lower() not in _NO_PASSWORD
-        and not _NAME.search(value)
-        and not _is_no_value(value)
-    ):
-        start = given.start() + given[0].index(value)
+        is_password = _is_named_password(value, found)
+    if given and is_password:
+        start = first + given.start() + given[0].index(value)
         yield start, start + len(value)
 
 
-_NEAR = 40
-"""Characters before a match in which its value begins."""
+def _is_named_password(value: str, found: Any) -> bool:
+    """Return whether a value may be what a match such as "is my password" names."""
+    if len(value) < _SHORTEST_MIXED or not (found["mine"] or _is_mixed(value)):
+        return False
+    if _KEY.search(found[0]) and not (_is_mixed(value) and len(value) >= _LONG):
+        return False
+    after = _WORD.match(found.string[found.end() : found.end() + _CLAUSE])
+    return not (
+        (after and after[0].lower() in _ABOUT)
+        or value.lower() in _NO_PASSWORD
+        or _NAME.search(value)
+        or _is_no_value(value)
+    )
+
 
 _CLAUSE = 200
 """Characters within which a value belongs to a word."""
@@ -623,8 +627,8 @@ ROWS = (
     _Row(
         "password",
         rf"(?i)[\s,](?:(?:(?:that|this|das|dies|ça|questa|esta|essa|dat)['’]?\s*)?{_IS}|that['’]?s|c['’]est|as|als|comme|como|come)\s+"
-        rf"(?P<mine>{words.MINE}\s+)?(?:\pL+['’]?\s*){{0,3}}?(?:(?P<login>{words.LOGIN_ELSEWHERE})|{words.KEY})"
-        r"(?:$|[^\pL]+(?P<after>\pL*))",
+        rf"(?P<mine>{words.MINE}\s+)?(?:(?:\pL+['’]?\s*){{0,3}}?(?:{words.LOGIN_ELSEWHERE})|(?:\pL+['’]?\s*){{0,2}}?(?:{words.KEY}))"
+        r"(?:$|[^\pL]+)",
         _password_before,
     ),
     _Row(
