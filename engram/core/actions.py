@@ -88,8 +88,10 @@ def checked_row(row: Row) -> Row:
 
     The log is in the vault, where any program may write: an unknown action becomes
     `discard`, an unknown ruling `deny`, and an invalid eligibility that of an unknown
-    memory.
+    memory. A row that reverses an earlier action has the outcome `reversed`.
     """
+    if row.get("reversed"):
+        row = {**row, "outcome": "reversed"}
     if "ruling" not in row:
         return row
     strict = {

@@ -178,10 +178,12 @@ class Views:
         A forgotten version has no text.
         """
         versions = self._versions(self.index.catalog.find_fact(id))
+        ids = {fact.id for fact in versions}
         decisions = [
             {**row, "of": fact.id}
             for fact in versions
             for row in self.explainer.decisions(fact)
+            if row.get("memory") == fact.id or row.get("memory") not in ids
         ]
         return {
             "versions": [self._version(fact) for fact in versions],

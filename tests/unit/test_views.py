@@ -86,3 +86,18 @@ def test_forgotten_words_are_in_no_list(told, clock):
     ]
     for one in shown:
         assert "greyhound" not in str(one)
+
+
+# row: C21
+def test_the_history_of_a_correction_has_each_decision_once_and_no_failure(told):
+    old = told.call("remember", {"text": "I live in Graz."})["id"]
+    new = told.call("correct", {"id": old, "text": "I live in Linz."})["id"]
+    rows = told.call("history", {"id": new})["decisions"]
+    assert sorted((row["action"], row["outcome"], row["of"]) for row in rows) == sorted(
+        [
+            ("store", "applied", old),
+            ("correct", "applied", old),
+            ("store", "reversed", old),
+            ("store", "applied", new),
+        ]
+    )

@@ -146,6 +146,5 @@ def history_lines(result: Mapping[str, Any]) -> Iterator[str]:
         marks = [row["status"], until, row.get("end_reason"), row["id"]]
         yield "           " + joined(marks)
     for row in result["decisions"]:
-        outcome = "reversed" if row.get("reversed") else row.get("outcome")
-        marks = [row.get("action"), outcome, row.get("reason")]
+        marks = [row.get("action"), row.get("outcome"), row.get("reason")]
         yield f"{str(row.get('at'))[:16].replace('T', ' ')} {joined(marks)}"
