@@ -526,7 +526,9 @@ def test_a_card_is_removed_however_its_groups_are_parted(gap):
 
 
 # row: X11
-@pytest.mark.parametrize("words", ["is the private key", "is my api key", ", that's my token"])
+@pytest.mark.parametrize(
+    "words", ["is the private key", "is my api key", ", that's my token"]
+)
 def test_a_long_key_before_its_word_is_removed_whole(words):
     key = "0x" + some(HEX, 80)
     gap = "" if words.startswith(",") else " "
