@@ -16,7 +16,7 @@ from engram.core.attributes import attribute, standing_by_words
 from engram.core.categories import category_of
 from engram.core.language.states import USER, of_owner, states
 from engram.core.language.wishes import is_standing_wish
-from engram.core.language.words import fold
+from engram.core.language.words import fold, words
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
@@ -63,7 +63,11 @@ class Slot:
 
 
 def slots_of(fact: Fact) -> tuple[Slot, ...]:
-    """Return the slots of a fact; a promise or a plan has none yet (row X31)."""
+    """Return the slots of a fact; a promise or a plan has none yet (row X31).
+
+    If no word of its `value` is in the statement, which a person may have edited, the
+    value that the statement itself gives of that attribute counts.
+    """
     category = category_of(fact.category)
     if category.promise:
         return ()
@@ -71,11 +75,13 @@ def slots_of(fact: Fact) -> tuple[Slot, ...]:
     named = normalise(fact.about[0]) if fact.about else USER
     subject = tuple(named.split())
     if fact.attribute:
-        value = normalise(fact.value)
-        said = (one.subject for one in read if one.attribute == fact.attribute)
-        own = (USER,) if named in value else subject
-        words = tuple(value.split())
-        return (Slot(fact.attribute, next(said, own), words, written=fact.value),)
+        said = next((one for one in read if one.attribute == fact.attribute), None)
+        value, written = tuple(normalise(fact.value).split()), fact.value
+        if said and said.value and _is_another(fact.value, fact.text):
+            value, written = said.value, said.written
+        own = (USER,) if named in normalise(fact.value) else subject
+        named_subject = said.subject if said else own
+        return (Slot(fact.attribute, named_subject, value, written=written),)
     if is_standing_wish(fact.text):
         return (Slot(WISH, (USER,)),)
     if found := [one for one in read if not one.planned]:
@@ -88,6 +94,11 @@ def slots_of(fact: Fact) -> tuple[Slot, ...]:
         return ()
     name = standing_by_words(fact.text) or ("family" if category.relates_people else "")
     return (Slot(name, subject),) if name else ()
+
+
+def _is_another(value: str, text: str) -> bool:
+    """Return whether no word of a value is in a text; a date or number always may be."""
+    return any(map(str.isalpha, value)) and {*words(value)}.isdisjoint(words(text))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -202,3 +202,21 @@ def test_overdue_promises_come_first_and_say_so(memory, clock):
         (False, True),
         (False, False),
     ]
+
+
+# row: X31
+@pytest.mark.parametrize(
+    ("text", "attribute", "value", "written"),
+    [
+        ("The user lives in Porto.", "home", "Lisbon", "Porto"),
+        ("The user lives in Porto.", "home", "Porto", "Porto"),
+        ("The user lives in old Porto.", "home", "Porto", "Porto"),
+        ("Jonas was born on 3 May 1987.", "birthday", "1987-05-03", "1987-05-03"),
+        ("Der Mieter ist umgezogen.", "home", "Graz", "Graz"),
+    ],
+)
+def test_an_edited_statement_gives_its_own_value(text, attribute, value, written):
+    """Unless its value is a date, or its words are not read."""
+    fact = Fact("1", text, attribute=attribute, value=value)
+    (slot,) = slots_of(fact)
+    assert slot.written == written
