@@ -14,10 +14,9 @@ from engram.maintenance.passes.view import FileWrite
 from engram.vault import blocks, changes, entities, facts, frontmatter
 from engram.vault.changes import Write
 from engram.vault.edges import EDGES, edge_id
-from engram.vault.runs import recorded_size
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from datetime import tzinfo
 
     from engram.core.policy import FilePolicy
@@ -123,20 +122,3 @@ class Overlay:
 
     def _on_disk(self, path: str) -> bytes:
         return self.vault.read(path) if self.vault.exists(path) else b""
-
-
-def within(writes: Iterable[Write], limit: int) -> tuple[list[Write], list[Write]]:
-    """Split writes into those that replace at most `limit` bytes together, and others.
-
-    A write is taken as long as it fits.
-    """
-    fitting: list[Write] = []
-    others: list[Write] = []
-    for write in writes:
-        size = recorded_size(write)
-        if size <= limit:
-            fitting.append(write)
-            limit -= size
-        else:
-            others.append(write)
-    return fitting, others

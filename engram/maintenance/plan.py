@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import BlockEdit, Create, Edit, Fact, Move
 from engram.errors import EngramError, unexpected
-from engram.maintenance.overlay import Overlay, within
+from engram.maintenance.overlay import Overlay
 from engram.maintenance.passes.view import (
     FOREIGN,
     TRASH,
@@ -33,7 +33,6 @@ from engram.maintenance.passes.view import (
 from engram.maintenance.report import Action, RunInterruptedError
 from engram.maintenance.schedule import PORTIONED_PASSES
 from engram.vault import blocks, disk, facts, frontmatter, reviews
-from engram.vault.changes import INCOMPLETE
 from engram.vault.edges import EDGES
 
 if TYPE_CHECKING:
@@ -510,12 +509,8 @@ class RunPlan:
 
     # -- the writes --------------------------------------------------------------------
 
-    def writes(self, edges: EdgeStore, limit: int) -> list[Write]:
-        """Return the files to write, state before notes; keep only their `actions`.
-
-        Files beyond `limit` replaced bytes are deferred, because the undo history could
-        not keep them; so is each note of an incomplete group.
-        """
+    def writes(self, edges: EdgeStore) -> list[Write]:
+        """Return the files to write, state before notes; keep only their `actions`."""
         found: list[Write] = []
         try:
             found += self._overlay.file_writes(edges)
@@ -523,29 +518,14 @@ class RunPlan:
             self.failures["state"] = str(fault)
         found += self._overlay.page_writes()
         found += self._overlay.note_writes(self._groups)
-        kept, beyond = within([write for write in found if write.is_change], limit)
-        incomplete = self._incomplete({write.key for write in beyond})
-        self.deferred |= {write.place: "too much for one run" for write in beyond}
-        self.deferred |= {
-            write.place: INCOMPLETE for write in kept if write.key in incomplete
-        }
-        kept = [write for write in kept if write.key not in incomplete]
+        found = [write for write in found if write.is_change]
 
         # '': the precision of vectors is in no file
-        done = {"", *(write.key for write in kept)}
+        done = {"", *(write.key for write in found)}
         self.actions = [
             action for action in self.actions if (action.memory or action.path) in done
         ]
-        return kept
-
-    def _incomplete(self, lost: set[str]) -> set[str]:
-        """Return the keys `lost` and all keys that are written only together with them."""
-        lost = set(lost)
-        while True:
-            more = {key for key, group in self._groups.items() if group & lost} - lost
-            if not more:
-                return lost
-            lost |= more
+        return found
 
 
 def _error_text(name: str, fault: Exception) -> str:

@@ -13,21 +13,21 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engram.errors import ConflictError, EngramError, NotFoundError
-from engram.maintenance.apply import RunWriter
+from engram.errors import ConflictError, EngramError
 from engram.maintenance.forecast import forecast
 from engram.maintenance.holds import Holds, PlanWithHolds, path_of
 from engram.maintenance.passes import lifecycle
 from engram.maintenance.plan import RunPlan
-from engram.maintenance.report import Action, Progress, Report
+from engram.maintenance.report import Action, Progress, Report, counts
 from engram.maintenance.schedule import cadence_of, passes_of
 from engram.maintenance.snapshot import Snapshot
 from engram.pipeline.forgetting import Forgetting
 from engram.pipeline.turn_edits import TurnEdits
 from engram.pipeline.write import action_row, reversed_row
 from engram.vault import frontmatter, reviews
-from engram.vault.changes import plan_undo
-from engram.vault.runs import DECISION, FILING, UNDO
+from engram.vault.changes import plan_undo, settle
+from engram.vault.runs import DECISION, FILING, RUNS, UNDO
+from engram.vault.store import ACTIONS, HASHES
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -52,6 +52,9 @@ if TYPE_CHECKING:
     from engram.pipeline.write import NoteWriter
     from engram.vault.changes import RecordedRun, Write
     from engram.vault.git import Git
+
+    LogRows = Mapping[str, Sequence[Mapping[str, object]]]
+    Failures = dict[str, str]
 
 
 ENDED = ("status", "superseded_by")
@@ -101,15 +104,9 @@ class Maintenance:
             note_writer, usage_tracker, entity_writer, comparison, self.progress
         )
         self.holds = Holds(self.vault, settings.zone, ask=settings.holds == "ask")
-        self.history_bytes = settings.policy.consolidation.history_bytes
         self.history = note_writer.runs
-        self.run_writer = RunWriter(
-            note_writer,
-            entity_writer,
-            clock,
-            usage_tracker.usage_log.path,
-            git,
-        )
+        self.entity_writer = entity_writer
+        self.git = git
 
     # -- runs --------------------------------------------------------------------------
 
@@ -196,8 +193,18 @@ class Maintenance:
         self.holds.answered(pass_name, rejected=not apply)
 
     def recover(self) -> None:
-        """Finish an interrupted run; call it before the first scan."""
-        self.run_writer.recover()
+        """Finish an interrupted run; call it before the first scan.
+
+        Otherwise the scan would take the writes of the run for edits by a user.
+        """
+        run = self.history.unfinished()
+        if not run:
+            return
+        try:
+            self.index.wrote(settle(self.vault, self.history.load(run).steps))
+        except EngramError as fault:
+            self.note_writer.health.report("history", str(fault))
+        self._record(run, "", self.clock(), (), {"run": "it was interrupted"})
 
     # -- plan --------------------------------------------------------------------------
 
@@ -267,13 +274,11 @@ class Maintenance:
     ) -> Report:
         """Apply a plan, unless it is a `dry_run`, and return the report."""
         plan = planned.plan
-        writes = plan.writes(self.edges, self.history_bytes)
+        writes = plan.writes(self.edges)
         failures |= plan.failures
         run = self.history.new_id(now, name)
         if not dry_run:
-            failures |= self.run_writer.apply(
-                run, name, now, writes, plan.actions, failures
-            )
+            failures |= self._apply(run, name, now, writes, plan.actions, failures)
             failures |= self._store_vectors(plan.stored)
             failures |= self._start_usage(plan, now)
             self._log_rejections(run, now, plan.rejections)
@@ -292,6 +297,94 @@ class Maintenance:
             held_actions=planned.held_actions,
             dry_run=dry_run,
         )
+
+    def _apply(
+        self,
+        run: str,
+        cadence: str,
+        now: datetime,
+        writes: Sequence[Write],
+        actions: Sequence[Action],
+        failures: Mapping[str, str],
+    ) -> Failures:
+        """Write the files of a run and record it; `failures` are those of its plan."""
+        failed: Failures = {}
+        if writes:
+            try:
+                self.history.record(run, writes)
+            except EngramError as fault:
+                return {"history": str(fault)}
+            failed = self._put(writes, _log_rows(run, now, writes, actions))
+            self._log_failures(run, now, actions, failed)
+            self.entity_writer.reread(path for write in writes for path in write.paths)
+        if writes or failures:
+            applied = [one for one in actions if one.path not in failed]
+            failed |= self._record(run, cadence, now, applied, {**failures, **failed})
+        if writes:
+            done = [f"{name} {number}" for name, number in counts(actions).items()]
+            failed |= self._commit(run, f"{cadence}, {', '.join(done)}", writes)
+        return failed
+
+    def _put(self, writes: Sequence[Write], rows: LogRows) -> Failures:
+        """Write files as planned, durably, in batches; log the `rows` of their keys."""
+        failed: Failures = {}
+        for batch in self._batches(writes):
+            faults = self.note_writer.put(batch, every=True).failed
+            failed |= {path: str(fault) for path, fault in faults.items()}
+            done = [write for write in batch if write.place not in failed]
+            logged = [row for write in done for row in rows.get(write.key, ())]
+            self.note_writer.log_actions(logged)
+        return failed
+
+    def _batches(self, writes: Sequence[Write]) -> Iterator[Sequence[Write]]:
+        """Yield groups of writes whose folders are made durable together."""
+        size = self.note_writer.settings.policy.consolidation.together
+        return (writes[start : start + size] for start in range(0, len(writes), size))
+
+    def _log_failures(
+        self,
+        run: str,
+        now: datetime,
+        actions: Iterable[Action],
+        failed: Mapping[str, str],
+    ) -> None:
+        extra = {"outcome": "failed", "run": run}
+        self.note_writer.log_actions(
+            [
+                action_row(now, one.name, one.memory, failed[one.path], by="engram")
+                | extra
+                for one in actions
+                if one.memory and one.path in failed
+            ]
+        )
+
+    def _record(
+        self,
+        run: str,
+        cadence: str,
+        now: datetime,
+        actions: Iterable[Action],
+        failures: Mapping[str, str],
+    ) -> Failures:
+        """Append the line about a run to `state/runs.jsonl`."""
+        times, done = (now, self.clock()), counts(actions)
+        try:
+            self.history.finish(run, cadence, times, done, failures)
+        except EngramError as fault:
+            return {RUNS: str(fault)}
+        return {}
+
+    def _commit(self, run: str, subject: str, writes: Iterable[Write]) -> Failures:
+        """Commit the files of a run, and the logs that belong to it."""
+        if self.git is None:
+            return {}
+        paths = [path for write in writes for path in write.paths]
+        logs = [ACTIONS, RUNS, HASHES, self.usage_tracker.usage_log.path]
+        try:
+            self.git.commit([*paths, *logs], subject, "consolidate", run)
+        except EngramError as fault:
+            return {"git": str(fault)}
+        return {}
 
     def _flush_usage(self, now: datetime, *, compact: bool) -> dict[str, str]:
         """Write the usage of memories and read that of other machines (`A19`)."""
@@ -374,7 +467,7 @@ class Maintenance:
         failures: dict[str, str] = {}
         if actions and not dry_run:
             self.history.record(run, writes, f"{UNDO} {recorded.run}")
-            failures |= self.run_writer.put(writes, {})
+            failures |= self._put(writes, {})
             is_filing = recorded.cadence == FILING
             self._log_undo(run, now, writes, actions, failures, recorded.cadence)
             if recorded.cadence == DECISION:
@@ -382,8 +475,8 @@ class Maintenance:
             if is_filing:
                 self._settle_filing(now, writes, why)
                 failures |= self.run("nightly", only="merge").failures
-            failures |= self.run_writer.record(run, "undo", now, actions, failures)
-            failures |= self.run_writer.commit(run, f"undo {recorded.run}", writes)
+            failures |= self._record(run, "undo", now, actions, failures)
+            failures |= self._commit(run, f"undo {recorded.run}", writes)
         return Report(
             run=run if actions else "",
             name="undo",
@@ -428,8 +521,8 @@ class Maintenance:
     ) -> list[dict[str, object]]:
         """Return the log row that reverses the last end of a memory, if any (`C21`)."""
         ends = ("supersede", "invalidate", "schedule", "weaken")
-        logged = [str(row.get("action")) for row in self.vault.actions_of(memory)]
-        last = [action for action in logged if action in ends][-1:]
+        own = (row for row in self.vault.actions_of(memory) if row["memory"] == memory)
+        last = [action for row in own if (action := str(row["action"])) in ends][-1:]
         return [reversed_row(now, action, memory, why) for action in last]
 
     def _settle_decision(
@@ -463,12 +556,7 @@ class Maintenance:
         self.note_writer.log_actions(rows)
 
     def _recorded_run(self, run_id: str) -> RecordedRun:
-        try:
-            return self.history.load(self.history.find(run_id))
-        except NotFoundError:
-            if self.run_writer.git is None:
-                raise
-            return self.run_writer.git.run_from_commit(run_id.upper())
+        return self.history.load(self.history.find(run_id))
 
     # -- forecast ----------------------------------------------------------------------
 
@@ -484,3 +572,27 @@ def _is_restored(write: Write, keys: Iterable[str]) -> bool:
         return bool(write.after)
     was, now = frontmatter.read(write.raw).keys, frontmatter.read(write.new).keys
     return any(was.get(key) != now.get(key) for key in keys)
+
+
+def _log_rows(
+    run: str,
+    now: datetime,
+    writes: Iterable[Write],
+    actions: Iterable[Action],
+) -> dict[str, list[Mapping[str, object]]]:
+    """Return the rows of the action log by the key of the note that they belong to."""
+    notes = {write.key: write for write in writes if write.why}
+    rows: dict[str, list[Mapping[str, object]]] = {key: [] for key in notes}
+    for key, note in notes.items():
+        if (
+            not note.before
+            and frontmatter.read(note.new).keys.get("kind") != reviews.KIND
+        ):
+            why = f"made in a run: {note.why}"
+            row = action_row(now, "create", key, why, by="engram")
+            rows[key].append(row | {"run": run})
+    for one in actions:
+        if one.memory in notes:
+            row = action_row(now, one.name, one.memory, one.why, by="engram")
+            rows[one.memory].append(row | {"run": run})
+    return rows

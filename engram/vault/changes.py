@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.core.decide import JUDGEMENTS_FILE
 from engram.core.records import Create, Move
 from engram.errors import ConflictError, EngramError
 from engram.vault import disk, facts, frontmatter
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
 INCOMPLETE = "another change of its group has to wait"
-PURGED = "it was removed from the trash, which is final"
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,9 +314,6 @@ def plan_undo(vault: Vault, run: RecordedRun) -> tuple[list[Write], dict[str, st
     writes: list[Write] = []
     stays: dict[str, str] = {}
     for step in reversed(run.steps):
-        # commits, and runs of older versions, contain this file
-        if step.after == JUDGEMENTS_FILE:
-            continue
         try:
             path, raw = _present(vault, step)
         except EngramError as fault:
@@ -327,9 +322,7 @@ def plan_undo(vault: Vault, run: RecordedRun) -> tuple[list[Write], dict[str, st
         original = run.contents.get(step.was, b"") if step.before else b""
         if _has_appended_lines(step, path, raw):
             original += raw[step.size :]
-        if why := _purge_refusal(vault, run, step, path) or _refused(
-            vault, step, path, raw
-        ):
+        if why := _refused(vault, step, path, raw):
             stays[path or step.after or step.before] = why
             continue
         write = Write(path, step.before, raw, original, key=_id_in(original or raw))
@@ -369,24 +362,6 @@ def _refused(vault: Vault, step: FileStep, path: str, raw: bytes) -> str | None:
     if path != step.before and step.before and vault.exists(step.before):
         return "its place is taken"
     return None
-
-
-def _purge_refusal(
-    vault: Vault, run: RecordedRun, step: FileStep, path: str
-) -> str | None:
-    """Return PURGED if the note of a step was purged after the run, else None.
-
-    A purge is final (`C16`). The action log decides, since a commit cannot show it: git
-    ignores the trash.
-    """
-    if path or not step.before:
-        return None
-    name = _id_in(run.contents.get(step.was, b""))
-    rows = vault.actions_of(name) if name else []
-    of_run = (number for number, row in enumerate(rows) if row.get("run") == run.run)
-    later = rows[max(of_run, default=-1) + 1 :]
-    purged = any(row.get("action") == "purge" for row in later)
-    return PURGED if purged else None
 
 
 def _has_appended_lines(step: FileStep, path: str, raw: bytes) -> bool:

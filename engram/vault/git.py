@@ -29,7 +29,6 @@ from engram.core import jsonl
 from engram.core.policy import FilePolicy
 from engram.errors import EngramError, NotFoundError, StorageError
 from engram.vault import disk
-from engram.vault.changes import FileStep, RecordedRun
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -270,16 +269,11 @@ class Git:
         """Commit these paths and the pending ones, and return the commit's hash or ''.
 
         '' means that nothing changed, or that an operation of the user is in progress
-        and the paths stay pending. The commit of a run contains only its own paths,
-        since an undo is computed from it. Raises StorageError.
+        and the paths stay pending. Raises StorageError.
         """
-        own, noted, added = (
-            set(paths),
-            self._pending_paths(DUE),
-            self._pending_paths(ADDED),
-        )
-        due = own if run else own | noted
-        self._set_pending(own | noted, added)
+        added = self._pending_paths(ADDED)
+        due = self._pending_paths(DUE).union(paths)
+        self._set_pending(due, added)
         if not due or self.busy():
             return ""
         before = self.stamp()
@@ -380,42 +374,6 @@ class Git:
             if entry
         }
         return {path: entries[path] for path in sorted(entries.keys() & set(paths))}
-
-    def run_from_commit(self, run: str) -> RecordedRun:
-        """Return a run from its commit, for an undo beyond the recorded runs (`X6`).
-
-        Raises NotFoundError if no commit has this run.
-        """
-        grep = (f"--grep=^Engram-Run: {run}$", "--basic-regexp", "-1", "--format=%H")
-        self._begin()
-        commit = self._run("log", *grep).decode().strip() if run.isalnum() else ""
-        if not commit:
-            raise NotFoundError(
-                "no commit carries this run",
-                where=run,
-                fix="`git log` shows what there is.",
-            )
-        listing = self._run(
-            "diff-tree", "-r", "-z", "--root", "--no-commit-id", "--no-renames", commit
-        )
-        parts = listing.split(b"\0")
-        steps: list[FileStep] = []
-        contents: dict[str, bytes] = {}
-        for head, path in zip(parts[::2], parts[1::2], strict=False):
-            _, _, old, new, kind = head.decode().split(" ")
-            name = path.decode(errors="surrogateescape")
-            was, now = self._blob(old, kind != "A"), self._blob(new, kind != "D")
-            contents[disk.sha256(was)] = was
-            before, after = ("" if kind == "A" else name), ("" if kind == "D" else name)
-            sha_was, sha_now = (
-                disk.sha256(was) if before else "",
-                disk.sha256(now) if after else "",
-            )
-            steps.append(FileStep(before, after, sha_was, sha_now, len(now)))
-        return RecordedRun(run, tuple(steps), contents)
-
-    def _blob(self, name: str, exists: bool) -> bytes:  # noqa: FBT001
-        return self._run("cat-file", "blob", name) if exists else b""
 
     def _pending_paths(self, kind: str) -> set[str]:
         try:

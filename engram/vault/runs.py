@@ -276,10 +276,3 @@ class UserDecision:
         history.record(run, self._writes, DECISION, **units)
         history.finish(run, DECISION, (now, now), {self._name: 1}, {})
         self.run = run
-
-
-def recorded_size(write: Write) -> int:
-    """Return the approximate bytes of a recorded write."""
-    if write.after == JUDGEMENTS_FILE:
-        return 0
-    return len(write.raw) + len(write.before) + len(write.after) + 256

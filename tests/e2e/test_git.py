@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from datetime import timedelta
 
 import pytest
 
-from engram.errors import NotFoundError, StorageError
-from engram.vault.changes import PURGED
+from engram.errors import StorageError
 from engram.vault.git import BUSY, Git
 from tests.fakes.keeping import Keeping
 from tests.fakes.odd_names import ODD, facts_of
@@ -96,15 +94,11 @@ def test_the_first_commit_of_a_repository_may_be_ours(tmp_path):
     assert Git.open(root, tmp_path / "waiting").commit(["a.md"], "first", "extract")
 
 
-def test_a_run_is_committed_alone_for_it_is_taken_back_alone(repository, git):
-    """What else waits goes along with the next operation."""
+def test_what_waits_goes_along_with_the_next_commit(repository, git):
     repository.write("sessions/a.md", "words\n")
     repository.write("facts/a.md", "a\n")
     git.add_pending(["sessions/a.md"])
     git.commit(["facts/a.md"], "nightly", "consolidate", "01RUN")
-    assert [step.after for step in git.run_from_commit("01RUN").steps] == ["facts/a.md"]
-    assert git.has_pending()
-    git.commit((), "late", "extract")
     assert repository.status() == []
     assert not git.has_pending()
 
@@ -192,68 +186,6 @@ def test_each_run_is_a_commit_and_so_is_taking_it_back(repository, memory):
     assert repository("ls-tree", "-r", "HEAD", "facts", "archive") == tree
     assert repository.status() == []
     assert len(repository("log", "--format=%s", f"{mine}..").splitlines()) == 2
-
-
-# row: X6
-def test_a_run_that_is_no_longer_kept_is_taken_back_from_git(repository, memory):
-    """Wherever a commit carries its id."""
-    keeping = Keeping(memory, git=True)
-    keeping.fact("Anna saw a red car.", days=100, **FADING)
-    repository("add", "--all")
-    repository("commit", "--quiet", "-m", "all of it")
-    before = keeping.tree()
-    report = keeping.run()
-    shutil.rmtree(keeping.order.history.folder)
-    undone = keeping.order.undo(report.run)
-    assert undone.failures == {}
-    assert keeping.tree() == before
-    with pytest.raises(NotFoundError, match="no commit"):
-        keeping.order.undo("01NONSENSE")
-
-
-# row: C16
-# row: X6
-def test_an_undo_from_git_brings_nothing_back_that_a_person_purged(repository, memory):
-    """The commit knows only that the note left `facts/`; what was not purged still
-    comes back.
-    """
-    keeping = Keeping(memory, git=True)
-    settled = {
-        "category": "commitment",
-        "tags": ("fulfilled",),
-        "done": memory.clock() - timedelta(days=100),
-    }
-    purged = keeping.fact("Call the bank.", days=200, **settled)
-    repository("add", "--all")
-    repository("commit", "--quiet", "-m", "all of it")
-    path = keeping.seen(purged).path
-    run = keeping.run().run
-    assert not (keeping.root / path).exists()
-    (trashed,) = memory.call("purge", {"trash": True})["removed"]
-    assert trashed.endswith(path.rpartition("/")[2])
-    shutil.rmtree(keeping.order.history.folder)
-    undone = keeping.order.undo(run)
-    assert undone.deferred[path] == PURGED
-    assert not (keeping.root / path).exists()
-    assert not (keeping.root / trashed).exists()
-
-
-# row: X6
-def test_an_undo_from_git_brings_back_what_lies_in_the_trash(repository, memory):
-    keeping = Keeping(memory, git=True)
-    settled = {
-        "category": "commitment",
-        "tags": ("fulfilled",),
-        "done": memory.clock() - timedelta(days=100),
-    }
-    kept = keeping.fact("Call the bank.", days=200, **settled)
-    repository("add", "--all")
-    repository("commit", "--quiet", "-m", "all of it")
-    path = keeping.seen(kept).path
-    run = keeping.run().run
-    shutil.rmtree(keeping.order.history.folder)
-    assert path not in keeping.order.undo(run).deferred
-    assert keeping.seen(kept).path == path
 
 
 def test_changes_under_odd_names_are_committed(opened, settings, repository):

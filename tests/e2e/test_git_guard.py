@@ -107,7 +107,6 @@ def test_no_program_that_the_configuration_names_is_run(hostile, git):
         assert git.checked_out(paths) == set(paths)
     repository.write(paths[0], "three\n")
     assert git.checked_out(paths) == set(paths[1:])
-    assert len(git.run_from_commit("01RUN").steps) == len(paths)
     assert git.busy() is None
     assert sorted(path.name for path in canaries.iterdir()) == []
 

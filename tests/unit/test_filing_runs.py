@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -63,6 +64,22 @@ def test_an_end_by_a_rule_is_a_run_that_is_listed_explained_and_taken_back(
     assert told(simulation)[LIVES] == ""
     back = simulation.call("why", id=old["id"])["decisions"][2]
     assert (back["action"], back["by"]) == ("restore", "user")
+
+
+# row: C21
+def test_undo_reverses_the_end_of_the_memory_and_none_that_it_caused(
+    simulation, notes, tmp_path
+):
+    moved(simulation)
+    run, old = filing_runs(simulation)[0]["id"], notes()[LIVES]["id"]
+    log = tmp_path / "vault" / "state" / "memory-actions.jsonl"
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    (ended,) = (row for row in rows if row["action"] == "supersede")
+    caused = ended | {"action": "weaken", "memory": "another", "met": old}
+    log.write_text(log.read_text() + json.dumps(caused) + "\n")
+    simulation.call("undo", id=run)
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [row["action"] for row in rows if row.get("reversed")] == ["supersede"]
 
 
 # row: X6

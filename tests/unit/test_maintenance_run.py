@@ -102,7 +102,7 @@ def test_what_goes_wrong_beside_the_notes_is_told_and_holds_nothing_up(
 
     name = keeping.fact("Anna saw a red car.", days=100, **FADING)
     monkeypatch.setattr(keeping.usage_tracker.usage_log, "flush", refuse)
-    keeping.order.run_writer.git = type("Refusing", (), {"commit": refuse})()
+    keeping.order.git = type("Refusing", (), {"commit": refuse})()
     (keeping.root / "state" / "runs.jsonl").mkdir()
     report = keeping.run()
     assert set(report.failures) == {"usage", "logs", "state/runs.jsonl", "git"}
@@ -171,40 +171,16 @@ def test_what_cannot_be_kept_is_not_done(keeping, monkeypatch):
 
 
 # row: X6
-def test_more_than_can_be_taken_back_waits_for_the_next_run(opened, settings):
-    policy = replace(settings.policy.consolidation, history_bytes=65536)
-    keeping = Keeping(opened(policy=replace(settings.policy, consolidation=policy)))
-    keeping.order.holds.ask = False
-    keeping.plant(
-        *(
-            keeping.made(f"Anna saw car number {n}.", days=100, **FADING)
-            for n in range(120)
-        )
-    )
-    first = keeping.run()
-    assert set(first.deferred.values()) == {"too much for one run"}
-    assert (
-        len([one for one in first.actions if one.name == "archive"])
-        + len(first.deferred)
-        == 120
-    )
-    assert {name for name, _ in deeds(keeping.run())} >= {"archive"}
-
-
-# row: X6
-def test_one_note_too_large_to_be_kept_holds_up_no_other(opened, settings):
-    """It alone waits; what is smaller and comes behind it has its turn in the same run."""
+def test_a_run_larger_than_the_history_can_be_undone(opened, settings):
     policy = replace(settings.policy.consolidation, history_bytes=65536)
     keeping = Keeping(opened(policy=replace(settings.policy, consolidation=policy)))
     large = keeping.fact("Anna saw a red car. " * 4000, days=120, **FADING)
-    small = [
-        keeping.fact(f"Anna saw car number {n}.", days=100, **FADING) for n in range(5)
-    ]
-    was = keeping.seen(large).path
+    before = keeping.everything()
     report = keeping.run(only="archive")
-    assert report.deferred == {was: "too much for one run"}
-    assert {keeping.seen(name).status for name in small} == {"archived"}
+    assert keeping.seen(large).status == "archived"
+    keeping.order.undo(report.run)
     assert keeping.seen(large).status == "active"
+    assert keeping.everything().keys() >= before.keys()
 
 
 # -- people go first -------------------------------------------------------------------
