@@ -6,15 +6,16 @@ boxes of one subject. A batch is passed as a box that is not open yet.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from engram.core.categories import CATEGORIES
 from engram.core.language.keep_requests import REMEMBER_TAG
+from engram.core.language.words import fold, terms_of, words
 from engram.core.records import Box, Trace
 from engram.core.text import normalise, ulid
 from engram.core.todos import SETTLED
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from engram.core.records import Fact
 
 TRACE_PREFIX = "trace-"
-_TITLE_TAGS = 2
-_TITLE_SIGNS = 60
+_TITLE_PARTS = 2
+_MIXED = "Several subjects"
 
 
 def topics(
@@ -117,14 +118,14 @@ def seal(box: Box, why: str, at: datetime, policy: BoxPolicy) -> Box:
     )
 
 
-def box_title(memories: Sequence[Fact], box: Box) -> str:
+def box_title(memories: Sequence[Fact], box: Box, owner: Collection[str] = ()) -> str:
     """Return the title of a box: the subject that its memories share.
 
     The title is the name that most memories are about, with the tag that most of these
     memories have, or else a second name. A name that only one of several memories is
     about is not used. Without a name the title consists of the tags if half of the
-    memories share one, and otherwise it is the most important statement. Names keep
-    their spelling.
+    memories share one, and otherwise of the words that several statements share, but
+    not of the names of the `owner`. Names and words keep their spelling.
     """
     names = _counted(memories, box, names=True)
     tags = _counted(memories, box, names=False)
@@ -144,11 +145,9 @@ def box_title(memories: Sequence[Fact], box: Box) -> str:
         title = ", ".join(filter(None, (name, second)))
         title = f"{name}: {_leaf(own_tag)}" if own_tag else title
     elif _is_shared(tags, memories):
-        title = ", ".join(map(_leaf, tags[:_TITLE_TAGS]))
+        title = ", ".join(map(_leaf, tags[:_TITLE_PARTS]))
     else:
-        first = max(memories, key=lambda memory: memory.importance, default=None)
-        text = first.text.split("\n")[0].rstrip(". ") if first else box.session
-        title = shorten(text, _TITLE_SIGNS, placeholder=" …")
+        title = ", ".join(_shared_words(memories, owner)) or _MIXED
     return title[:1].upper() + title[1:]
 
 
@@ -156,6 +155,25 @@ def _is_shared(tags: Sequence[str], memories: Sequence[Fact]) -> bool:
     """Return whether at least half of several memories have the first of these tags."""
     tagged = sum(tags[0] in memory.tags for memory in memories) if tags else 0
     return tagged > 1 and 2 * tagged >= len(memories)
+
+
+def _shared_words(memories: Sequence[Fact], owner: Collection[str]) -> list[str]:
+    """Return the words that most of the statements contain, at least two of them."""
+    excluded = {"user", *words(" ".join(owner))}
+    counts: Counter[str] = Counter()
+    for memory in memories:
+        counts.update([*dict.fromkeys(terms_of(memory.text))])
+    shared = [
+        word
+        for word, number in counts.most_common()
+        if number > 1 and word not in excluded
+    ]
+    spelled = {
+        fold(word): word
+        for memory in memories
+        for word in re.findall(r"\w+", memory.text)
+    }
+    return [spelled.get(word, word) for word in shared[:_TITLE_PARTS]]
 
 
 _FEW = 2

@@ -162,10 +162,19 @@ def episodes_waiting(progress: SessionProgress, policy: SessionPolicy) -> int:
     return progress.users // policy.episode_users - progress.episodes
 
 
-def read_state(raw: bytes, part: str = "talks") -> dict[str, dict[str, Any]]:
-    """Return a part of `state/sessions.json` by key; empty if unreadable (`E9`)."""
+def read_state(raw: bytes, part: str = "sessions") -> dict[str, dict[str, Any]]:
+    """Return a part of `state/sessions.json` by key; empty if unreadable (`E9`).
+
+    Version 0.1 calls the part of the sessions `talks`.
+    """
     try:
-        return {str(key): dict(row) for key, row in json.loads(raw)[part].items()}
+        stored = json.loads(raw)
+        rows = (
+            stored["talks"]
+            if "talks" in stored and part == "sessions"
+            else stored[part]
+        )
+        return {str(key): dict(row) for key, row in rows.items()}
     except (ValueError, TypeError, KeyError, AttributeError):
         return {}
 
@@ -175,7 +184,7 @@ def state_bytes(
 ) -> bytes:
     """Return the content of `state/sessions.json`."""
     text = json.dumps(
-        {"personas": personas, "talks": files}, ensure_ascii=False, indent=1
+        {"personas": personas, "sessions": files}, ensure_ascii=False, indent=1
     )
     return f"{text}\n".encode()
 

@@ -186,11 +186,11 @@ class BoxWriter:
     ) -> None:
         """Store the state with newly opened and sealed boxes, and assign traces.
 
-        `others` are the unchanged rows. A sealed box is dropped if all its memories are
-        deleted. Raises StorageError; nothing has changed in that case.
+        `others` are the unchanged rows. A sealed box with fewer than `least` memories
+        is dropped. Raises StorageError; nothing has changed in that case.
         """
-        catalog = self.index.catalog
-        sealed = [row for row in sealed if any(map(catalog.fact, row.box.memories))]
+        least = self.policy.least
+        sealed = [row for row in sealed if len(self._facts(row.box)) >= least]
         traces = dict(self._traces()) if sealed else {}
         assigned: list[OpenBox] = []
         for row in sealed:
@@ -207,9 +207,13 @@ class BoxWriter:
 
     def _titled(self, row: OpenBox) -> OpenBox:
         """Return a sealed box with its title."""
-        facts = map(self.index.catalog.fact, row.box.memories)
-        title = boxes.box_title([fact for fact in facts if fact], row.box)
+        owner = self.settings.owner
+        title = boxes.box_title(self._facts(row.box), row.box, owner)
         return replace(row, box=replace(row.box, title=title))
+
+    def _facts(self, box: Box) -> list[Fact]:
+        """Return the memories of a box that are not deleted."""
+        return [*filter(None, map(self.index.catalog.fact, box.memories))]
 
     def _with_box(self, trace: Trace | None, row: OpenBox) -> Trace:
         name = forms.box_name(row.box, self.settings.zone)
@@ -259,10 +263,9 @@ class BoxWriter:
             if not self.vault.is_at_rest(one, now, quiet):
                 return False
 
-        facts = (self.index.catalog.fact(memory) for memory in box.memories)
-        stems = [PurePosixPath(fact.path).stem for fact in facts if fact]
+        shown = {PurePosixPath(fact.path).stem: fact.text for fact in self._facts(box)}
         self._write_note(
-            path, lambda raw: forms.box_note(raw, box, stems, linked, zone)
+            path, lambda raw: forms.box_note(raw, box, shown, linked, zone)
         )
         if linked:
             for one in others:

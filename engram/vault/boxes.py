@@ -23,7 +23,7 @@ from engram.vault.facts import link
 from engram.vault.formats import time_text, time_value, title, unescaped_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from datetime import tzinfo
 
     from engram.core.policy import BoxPolicy
@@ -94,14 +94,18 @@ def trace_path(trace: Trace) -> str:
 
 
 def box_note(
-    raw: bytes, box: Box, stems: Sequence[str], trace: Trace | None, zone: tzinfo
+    raw: bytes,
+    box: Box,
+    memories: Mapping[str, str],
+    trace: Trace | None,
+    zone: tzinfo,
 ) -> bytes:
-    """Return the note of a sealed box with links to the memories `stems` (`C31`).
+    """Return the note of a sealed box with its memories (`C31`).
 
-    It links to its `trace` if that has a note. `raw` is its present content, b'' for a
+    `memories` has the statement by the stem of its note. The box links to its `trace` if that has a note. `raw` is its present content, b'' for a
     new note. Raises ConflictError if it has another id.
     """
-    lines = _memories(stems)
+    lines = _memories(memories)
     if raw:
         return _patched(raw, box.id, _trace_key(trace), "memories", lines)
     keys = {
@@ -378,8 +382,8 @@ def _trace_keys(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> dict[str, obje
     return {"topics": topics, "seen": time_text(trace.seen, zone)}
 
 
-def _memories(stems: Sequence[str]) -> str:
-    return "\n".join(f"- {link(stem)}" for stem in dict.fromkeys(stems))
+def _memories(memories: Mapping[str, str]) -> str:
+    return "\n".join(f"- {link(stem, text)}" for stem, text in memories.items())
 
 
 def _boxes(trace: Trace) -> str:

@@ -93,6 +93,7 @@ _HISTORY = re.compile(r"^## History[ \t]*$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,2} ", re.MULTILINE)
 _REVIEW = re.compile(r"^#(?=# Review\s*$)", re.MULTILINE)
 _LINK = re.compile(r"!?\[\[([^\]|]*)(?:\|[^\]]*)?\]\]")
+_UNSHOWABLE = re.compile(r"[\[\]|]+")
 _UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
 _ID = re.compile(r"\S{1,80}")
 _NAMED = re.compile(r"-([0-9a-f]{8})(?:-\d+)?\.md$")
@@ -314,9 +315,14 @@ def fact_path(
     )
 
 
-def link(name: str) -> str:
-    """Return `name` as a wikilink, or unchanged if a link cannot contain it."""
-    return name if _UNLINKABLE.search(name) else f"[[{name}]]"
+def link(name: str, shown: str = "") -> str:
+    """Return `name` as a wikilink, or unchanged if a link cannot contain it.
+
+    The link is displayed as the text `shown`, without its brackets and bars.
+    """
+    alias = " ".join(_UNSHOWABLE.sub(" ", escape(plain_text(shown))).split())
+    target = f"{name}|{alias}" if alias else name
+    return name if _UNLINKABLE.search(name) else f"[[{target}]]"
 
 
 class _Reader:

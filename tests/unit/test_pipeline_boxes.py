@@ -25,10 +25,16 @@ NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 class Bench:
-    """A vault with memories in it, and the boxing on it; `again` is a restart."""
+    """A vault with memories in it, and the boxing on it; `again` is a restart.
 
-    def __init__(self, settings) -> None:
-        self.settings = settings
+    A box of one memory is stored as well unless `least` says otherwise.
+    """
+
+    def __init__(self, settings, least=1) -> None:
+        numbers = replace(settings.policy.boxes, least=least)
+        self.settings = settings = replace(
+            settings, policy=replace(settings.policy, boxes=numbers)
+        )
         self.vault = Vault(settings.vault)
         self.index = Index(settings, self.vault)
         self.again()
@@ -358,4 +364,27 @@ def test_a_crash_anywhere_heals_when_the_batch_is_filed_again(
         else:
             break
     assert crashes > 8
+    bench.index.close()
+
+
+# row: C31
+def test_a_stretch_of_fewer_than_three_memories_gets_no_box(settings):
+    """Two are found as well without one."""
+    bench = Bench(settings, settings.policy.boxes.least)
+    bench.add("ab", ["Porto"])
+    bench.box_writer.flush(NOON + timedelta(minutes=5))
+    assert not bench.notes("boxes")
+    bench.add("cd", ["tea"], 60)
+    bench.add("e", ["tea"], 61)
+    bench.box_writer.flush(NOON + timedelta(minutes=65))
+    assert [links(note.body) for note in bench.read()] == [
+        [
+            f"{path.stem}|Statement {name}."
+            for name, path in zip(
+                "cde",
+                sorted((settings.vault / "facts").rglob("*statement-[cde]-*")),
+                strict=True,
+            )
+        ]
+    ]
     bench.index.close()

@@ -27,19 +27,24 @@ TRACE = Trace("trace-1a2b3c4d", "porto", BOX.sealed, ((NAME, BOX.topics),))
 NO_TIMES = forms.open_boxes_text([forms.OpenBox(BOX, START)]).replace(
     b'"2026-11-20T20:14:00+00:00"', b"null"
 )
-STEMS = ["fact-anna-lives-in-porto-12345678", "plan-visit-anna-87654321"]
+MEMORIES = {
+    "fact-anna-lives-in-porto-12345678": "Anna lives in Porto.",
+    "plan-visit-anna-87654321": "Visit Anna [soon] | <b>soon</b>",
+}
 
 
 # row: C31
 def test_a_box_note_is_read_back():
     """All but the ids of its memories, for which their files stand."""
-    raw = forms.box_note(b"", BOX, STEMS, TRACE, ZONE)
+    raw = forms.box_note(b"", BOX, MEMORIES, TRACE, ZONE)
+    assert b"[[fact-anna-lives-in-porto-12345678|Anna lives in Porto.]]" in raw
+    assert b"[[plan-visit-anna-87654321|Visit Anna soon &lt;b>soon&lt;/b>]]" in raw
     read = forms.box_from(frontmatter.read(raw), f"boxes/{NAME}.md", ZONE)
     assert read.box == replace(BOX, memories=(), last=BOX.sealed)
     assert (read.name, read.trace, read.links) == (
         NAME,
         forms.trace_name(TRACE),
-        tuple(STEMS),
+        tuple(MEMORIES),
     )
     for other in (
         b"",
@@ -52,13 +57,13 @@ def test_a_box_note_is_read_back():
 # row: X3
 def test_a_note_that_is_not_ours_is_not_written():
     """Another id, or front matter that cannot be read."""
-    raw = forms.box_note(b"", BOX, STEMS, TRACE, ZONE)
+    raw = forms.box_note(b"", BOX, MEMORIES, TRACE, ZONE)
     for other in (
         raw.replace(BOX.id.encode(), b"another"),
         raw.replace(b"kind:", b"kind: ["),
     ):
         with pytest.raises(ConflictError):
-            forms.box_note(other, BOX, STEMS, TRACE, ZONE)
+            forms.box_note(other, BOX, MEMORIES, TRACE, ZONE)
 
 
 # row: C31

@@ -1,7 +1,7 @@
 """Generated text: the memories it may use, the question, and the blocks it fills.
 
 It uses public, first-hand memories: none of a single persona, and no conclusions of
-maintenance. `state/portraits.json` records the sources of each block, so that a block
+maintenance. `state/generated.json` records the sources of each block, so that a block
 is generated again only if they changed.
 """
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, Page
     from engram.maintenance.passes.view import MemoryState, PassView, Step
 
-STATE = "state/portraits.json"
+STATE = "state/generated.json"
+_FORMER_STATE = "state/portraits.json"
 
 
 def public_memories(view: PassView, now: datetime) -> list[MemoryState]:
@@ -210,7 +211,9 @@ class GeneratedText:
 
     def __post_init__(self) -> None:
         try:
-            stored = json.loads(self.view.read(STATE) or b"{}")
+            stored = json.loads(
+                self.view.read(STATE) or self.view.read(_FORMER_STATE) or b"{}"
+            )
         except ValueError:
             stored = {}
         rows = stored.items() if isinstance(stored, dict) else ()
