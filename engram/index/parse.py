@@ -35,7 +35,7 @@ _BROKEN = dict.fromkeys(UNREADABLE_KEYS, "front matter broken") | {
 """Problems that make the keys of a note unusable, in the words of an answer."""
 
 
-FACT_KEYS = frozenset({"id", "category", "kind", "created", "status", "origin"})
+FACT_KEYS = frozenset({"id", "category", "created", "origin"})
 """The keys of every fact that engram wrote."""
 
 
@@ -156,8 +156,8 @@ def _is_moved_fact(note: Note) -> bool:
         not note.problems
         and keys.keys() >= FACT_KEYS
         and is_ulid(str(keys["id"]))
-        and keys["kind"] in {"episode", "note"}
-        and keys["status"] in STATUSES
+        and keys.get("kind", "note") in {"episode", "note"}
+        and keys.get("status", "active") in STATUSES
     )
 
 

@@ -167,7 +167,7 @@ def fact_from(
 def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
     """Return the front matter of a new note, in the order of the format.
 
-    Default values are left out.
+    What the reader assumes of a missing key is left out.
     """
     sources = [f"[[{key}]]" for key in fact.turns]
     keys: dict[str, object] = {
@@ -202,8 +202,19 @@ def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
         "end_reason": fact.end_reason,
     }
     return {
-        key: value for key, value in keys.items() if value or isinstance(value, float)
+        key: value
+        for key, value in keys.items()
+        if (value or isinstance(value, float)) and value != _ASSUMED.get(key)
     }
+
+
+_ASSUMED: Mapping[str, object] = {
+    "kind": "note",
+    "status": "active",
+    "confidence": 1.0,
+    "importance": 0.5,
+}
+"""The values that `fact_from` gives to missing keys."""
 
 
 def change(

@@ -289,7 +289,7 @@ def test_what_is_said_again_of_a_broken_note_is_filed_all_the_same(memory, note)
         )
     )
     memory.files.rescan(None)
-    note.write_bytes(note.read_bytes().replace(b"status:", b"\tstatus:"))
+    note.write_bytes(note.read_bytes().replace(b"category:", b"\tcategory:"))
     memory.files.rescan(None)
     memory.call("remember", {"text": "My sister Anna drinks green tea."})
     for number, text in enumerate(
@@ -321,7 +321,7 @@ def test_what_somebody_asks_to_keep_is_kept_though_its_note_broke(memory):
         (hit["id"], hit["path"]) for hit in told(memory, "which boat?", kinds=["fact"])
     }
     note = memory.settings.vault / path
-    raw = note.read_bytes().replace(b"status:", b"\tstatus:")
+    raw = note.read_bytes().replace(b"category:", b"\tcategory:")
     note.write_bytes(raw)
     statement = memory.index.catalog.find_fact(known).text
     answer = memory.call("remember", {"text": statement})
@@ -362,7 +362,7 @@ def test_a_broken_note_that_says_the_same_does_not_hold_up_what_is_restored(
 def test_a_change_that_a_broken_note_refuses_names_the_note(memory):
     kept = memory.call("remember", {"text": "Anna drinks tea."})
     path = memory.settings.vault / kept["path"]
-    path.write_bytes(path.read_bytes().replace(b"status:", b"\tstatus:"))
+    path.write_bytes(path.read_bytes().replace(b"category:", b"\tcategory:"))
     with pytest.raises(ConflictError) as refused:
         memory.call("update", {"id": kept["id"], "pinned": True})
     assert refused.value.where.startswith(f"{kept['path']}, line ")

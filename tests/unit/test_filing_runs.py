@@ -55,10 +55,10 @@ def test_an_end_by_a_rule_is_a_run_that_is_listed_explained_and_taken_back(
 
     tried = simulation.call("undo", id=run["id"], dry_run=True)
     assert str(old["path"]).endswith(tried["actions"][-1]["path"])
-    assert notes()[LIVES]["status"] == "superseded"
+    assert notes()[LIVES].get("status", "active") == "superseded"
     simulation.call("undo", id=run["id"])
     after = notes()
-    assert after[LIVES]["status"] == after[MOVED]["status"] == "active"
+    assert after[LIVES].get("status", "active") == after[MOVED].get("status", "active") == "active"
     assert "superseded_by" not in after[LIVES]
     assert "supersedes" not in after[MOVED]
     assert told(simulation)[LIVES] == ""
@@ -100,7 +100,7 @@ def test_what_was_taken_back_is_not_ended_again_by_the_same_words(simulation, no
     )
     say(simulation, "I've moved to Augsburg.", day=46)
     simulation.advance(START + timedelta(days=60))
-    assert notes()[LIVES]["status"] == "active"
+    assert notes()[LIVES].get("status", "active") == "active"
     assert simulation.call("review")["cases"] == []
     assert "1 Feb" not in str(told(simulation))
     assert len(filing_runs(simulation)) == 1
@@ -156,11 +156,11 @@ def test_a_filing_that_failed_half_way_is_one_run_for_each_try(
     monkeypatch.setattr(NoteWriter, "write", once)
     simulation.call("observe", turns=[{"text": "I've moved to Augsburg."}])
     simulation.advance(START + timedelta(days=41))
-    assert notes()[MOVED]["status"] == "active"
+    assert notes()[MOVED].get("status", "active") == "active"
     (run,) = filing_runs(simulation)
     assert run["failures"] == {"filing": "it was interrupted"}
     simulation.call("undo", id=run["id"])
-    assert notes()[LIVES]["status"] == "active"
+    assert notes()[LIVES].get("status", "active") == "active"
 
 
 # row: X6
@@ -176,7 +176,7 @@ def test_a_statement_ends_a_note_that_a_person_has_just_changed(simulation, note
     made = simulation.call("remember", text=MOVED)
     assert made["verdict"] == "created"
     after = notes()
-    assert (after[LIVES]["status"], after[MOVED]["status"]) == ("superseded", "active")
+    assert (after[LIVES].get("status", "active"), after[MOVED].get("status", "active")) == ("superseded", "active")
     runs = {run["id"]: run["counts"] for run in simulation.call("runs")["runs"]}
     assert runs[made["run"]] == {"remember": 1}
     if how == "edited":

@@ -226,8 +226,8 @@ def test_assistants_tools_imports_and_older_turns_do_not_bring_it_back(
     )
     assert not [one for one in texts(memory, "therapist Vos") if "Vos" in one]
     folder = memory.settings.vault
-    assert "status: active" not in "".join(
-        path.read_text() for path in folder.glob("facts/*/*.md")
+    assert all(
+        "\nstatus: " in path.read_text() for path in folder.glob("facts/*/*.md")
     )
     assert not list(folder.glob("review/*.md"))
     assert not actions(memory, "lift")
@@ -357,7 +357,7 @@ def test_a_status_set_by_hand_hides_and_shows_the_same(memory, clock, say):
     say(TOLD)
     (note,) = memory.settings.vault.glob("facts/*/*.md")
     text = note.read_text()
-    note.write_text(text.replace("status: active", "status: forgotten"))
+    note.write_text(text.replace("origin:", "status: forgotten\norigin:"))
     memory.files.rescan(None)
     assert hits(memory, "therapist Vos") == []
     note.write_text(text)

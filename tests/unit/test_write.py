@@ -294,7 +294,7 @@ def test_a_status_set_by_hand_is_believed_only_with_its_tombstone(held, monkeypa
     """The disk is full in between: the next look tells the deed again."""
     kept = held.call("remember", {"text": "Anna drinks tea."})
     note = held.settings.vault / kept["path"]
-    note.write_text(note.read_text().replace("status: active", "status: forgotten"))
+    note.write_text(note.read_text().replace("origin:", "status: forgotten\norigin:"))
 
     def full(_):
         raise StorageError("the disk is full")
