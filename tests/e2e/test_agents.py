@@ -117,15 +117,18 @@ def test_a_notification_of_codex_is_an_argument(place):
     "event",
     [
         "",
-        "{",
-        "[]",
-        "\0",
         {"hook_event_name": "PreToolUse"},
         {"hook_event_name": "UserPromptSubmit", "prompt": " ", "session_id": 7},
     ],
 )
 def test_any_event_ends_with_zero_and_without_a_word_of_error(place, event):
     hook(place, event)
+
+
+@pytest.mark.parametrize("event", ["{", "[]", "\0"])
+def test_what_is_no_event_is_told(place, event):
+    """The agent goes on."""
+    assert hook(place, event, warning="not a JSON object") == ""
 
 
 def test_a_transcript_that_is_missing_is_told(place):

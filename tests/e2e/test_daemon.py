@@ -306,7 +306,10 @@ def test_the_background_daemon_is_found_and_ended_by_name(world):
     log = world.home / "state" / ID / "daemon.log"
     assert log.read_text().endswith("stopped\n")  # it has ended
     assert stopped == [f"process {started['pid']}"]
-    assert "no daemon answers" in world.engram("status", code=3)
+    done = world.run("status")
+    assert (done.returncode, "no daemon answers" in done.stderr) == (3, True)
+    assert "extractor: rules" in done.stdout
+    assert "pid:" not in done.stdout
     assert world.json("down")["stopped"] == "nothing was running"
 
 

@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 
-from engram.errors import UnavailableError
+from engram.errors import BadRequestError, UnavailableError
 from engram.serve import socket_client
 
 TYPE_CHECKING = False  # loading typing would slow the start
@@ -46,11 +46,8 @@ def main(arguments: Sequence[str], vault: str | None = None) -> int:
     answer = ""
     try:
         raw = arguments[-1] if arguments else sys.stdin.read()
-        event = json.loads(raw)
-        if isinstance(event, dict):
-            answer = handle(event, vault)
-    except ValueError:  # this is no event
-        answer = ""
+        event = _event(raw)
+        answer = handle(event, vault) if event else ""
     except Exception as fault:  # noqa: BLE001  # the agent continues without its memory
         _say(str(fault))
     finally:
@@ -58,6 +55,21 @@ def main(arguments: Sequence[str], vault: str | None = None) -> int:
     if answer:
         sys.stdout.write(answer + "\n")
     return 0
+
+
+def _event(raw: str) -> Mapping[str, Any]:
+    """Return the event in a text; an empty text is an event of nothing.
+
+    Raises BadRequestError for other text.
+    """
+    try:
+        event = json.loads(raw or "{}")
+    except ValueError:
+        event = None
+    if not isinstance(event, dict):
+        message = "the event is not a JSON object; nothing was stored"
+        raise BadRequestError(message)
+    return event
 
 
 def handle(event: Mapping[str, Any], vault: str | None) -> str:

@@ -149,7 +149,8 @@ def status(cli: CliContext) -> None:
     """Show the state of the daemon, and the parts that do not work.
 
     Prints the vault, the process id, counts of memories and turns, and the time of the
-    next maintenance run. Exits with 3 if no daemon runs, like `systemctl status`.
+    next maintenance run. If no daemon runs, prints the state of the vault and exits
+    with 3, like `systemctl status`.
     """
     from engram.vault import template
 
@@ -161,4 +162,8 @@ def status(cli: CliContext) -> None:
         template.check_vault(settings.vault)
         if settings.place and (notice := settings.place.notice()):
             fault.fix = f"{notice[:1].upper()}{notice[1:]}. {fault.fix}"
+        with cli.connect() as opened:
+            result = opened.call("status", {})
+        of_process = {"pid", "uptime_seconds", "next_consolidation"}
+        cli.show("status", {k: v for k, v in result.items() if k not in of_process})
         raise
