@@ -438,12 +438,14 @@ def fuse(
     vector_spread = _standard_deviation(by_vector.values()) or 1.0
     factor = weight / (1 - weight) * spread / vector_spread
     average = fmean(by_vector.values())
+    common = median_low(by_vector.values())
 
     similarities = {match.key: match.similarity for match in vector_matches}
     fused = [
         _add_vector(
             match,
             factor * by_vector.get(match.key, average),
+            factor * common,
             similarities.get(match.key),
         )
         for match in matches
@@ -470,15 +472,21 @@ def _vector_scores(
     }
 
 
-def _add_vector(match: Scored, gain: float, similarity: float | None) -> Scored:
-    """Add `gain` to the score of `match`, as its part "vector"."""
+def _add_vector(
+    match: Scored, gain: float, common: float, similarity: float | None
+) -> Scored:
+    """Add `gain` to the score of `match`, as its part "vector".
+
+    The own score gets what exceeds the `common` gain of all matches, so that nearness
+    that all of them have makes none of them good.
+    """
     return Scored(
         match.key,
         match.score + gain,
         Parts(_with_vector, match.parts, gain),
         match.matched,
         similarity,
-        match.own + gain,
+        match.own + max(0.0, gain - common),
         max(match.fit, similarity or 0.0),
     )
 

@@ -172,6 +172,17 @@ def test_the_mix_orders_as_z_scores_do():
 
 
 # row: A17
+def test_nearness_that_all_have_makes_none_good_by_itself():
+    """A unit's own score gets what exceeds the nearness of the middle one."""
+    found = [scored("a", 9.0)._replace(own=9.0), scored("b", 4.0)._replace(own=4.0)]
+    near = [VectorMatch(key, 0.6, 0.6) for key in "abc"]
+    near.append(VectorMatch("d", 0.9, 0.9))
+    own = {one.key: one.own for one in fuse(found, near, 0.35, 0.2)}
+    assert (own["a"], own["b"], own["c"]) == (9.0, 4.0, 0.0)
+    assert own["d"] > 0
+
+
+# row: A17
 def test_the_floor_holds_for_what_only_meaning_found():
     """.20 is enough; what words found stays however far it is."""
     found = [scored("far", 1.0)]
