@@ -58,7 +58,11 @@ def test_an_end_by_a_rule_is_a_run_that_is_listed_explained_and_taken_back(
     assert notes()[LIVES].get("status", "active") == "superseded"
     simulation.call("undo", id=run["id"])
     after = notes()
-    assert after[LIVES].get("status", "active") == after[MOVED].get("status", "active") == "active"
+    assert (
+        after[LIVES].get("status", "active")
+        == after[MOVED].get("status", "active")
+        == "active"
+    )
     assert "superseded_by" not in after[LIVES]
     assert "supersedes" not in after[MOVED]
     assert told(simulation)[LIVES] == ""
@@ -176,7 +180,10 @@ def test_a_statement_ends_a_note_that_a_person_has_just_changed(simulation, note
     made = simulation.call("remember", text=MOVED)
     assert made["verdict"] == "created"
     after = notes()
-    assert (after[LIVES].get("status", "active"), after[MOVED].get("status", "active")) == ("superseded", "active")
+    assert (
+        after[LIVES].get("status", "active"),
+        after[MOVED].get("status", "active"),
+    ) == ("superseded", "active")
     runs = {run["id"]: run["counts"] for run in simulation.call("runs")["runs"]}
     assert runs[made["run"]] == {"remember": 1}
     if how == "edited":

@@ -226,9 +226,7 @@ def test_assistants_tools_imports_and_older_turns_do_not_bring_it_back(
     )
     assert not [one for one in texts(memory, "therapist Vos") if "Vos" in one]
     folder = memory.settings.vault
-    assert all(
-        "\nstatus: " in path.read_text() for path in folder.glob("facts/*/*.md")
-    )
+    assert all("\nstatus: " in path.read_text() for path in folder.glob("facts/*/*.md"))
     assert not list(folder.glob("review/*.md"))
     assert not actions(memory, "lift")
     assert not any("quote" in row for row in actions(memory, "discard"))

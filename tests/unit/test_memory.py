@@ -244,7 +244,9 @@ def test_what_was_said_anew_is_not_restored_beside_it(memory, gone):
         memory.call("forget", {"id": old["id"]})
     else:
         note = memory.settings.vault / old["path"]
-        note.write_text(note.read_text().replace("origin:", "status: archived\norigin:"))
+        note.write_text(
+            note.read_text().replace("origin:", "status: archived\norigin:")
+        )
         memory.files.rescan(None)
     new = memory.call("remember", {"text": "Anna drinks oat milk!", "tags": ["milk"]})
     assert new["verdict"] == "created"

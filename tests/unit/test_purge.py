@@ -183,7 +183,9 @@ def test_no_store_keeps_what_is_purged_and_git_is_counted(tmp_path, what):
     note = next(vault.glob("facts/*/*oslo*.md"))
     archived = vault / "archive" / note.parent.name / note.name
     archived.parent.mkdir(parents=True)
-    archived.write_text(note.read_text().replace("origin:", "status: archived\norigin:"))
+    archived.write_text(
+        note.read_text().replace("origin:", "status: archived\norigin:")
+    )
     note.unlink()
     trash = vault / ".trash" / "2026-11-21"
     trash.mkdir(parents=True)
