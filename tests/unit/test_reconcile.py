@@ -334,6 +334,7 @@ def test_no_link_leads_to_a_note_that_a_person_deleted(held, clock):
         confidence=0.8,
     )
     tell(held, "Anna loves tea.", session="boat")
+    tell(held, "Ben loves milk.", session="boat")
     held.reconciler.box_writer.flush(clock())
     (box,) = vault.glob("boxes/*/*.md")
     box.write_bytes(box.read_bytes() + b"Mine: [[elsewhere]]\r\n")
@@ -351,7 +352,9 @@ def test_no_link_leads_to_a_note_that_a_person_deleted(held, clock):
     assert box.read_bytes() == before
     clock.advance(seconds=10)
     held.files.rescan(None)
-    assert box.read_bytes() == before.replace(f"[[{name}]]".encode(), b"gone")
+    shown = f"[[{name}|The boat is painted red.]]".encode()
+    assert shown in before
+    assert box.read_bytes() == before.replace(shown, b"gone")
     assert f"memory: {name}\n" in words.read_text()
     assert [link.rpartition(": ")[2] for link in broken_links(vault)] == [
         "[[elsewhere]] leads nowhere"

@@ -239,6 +239,7 @@ def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere
     create_vault(vault, memory.settings.vault_id, shipped("vault_template"))
     say(memory, "I'll call the shelter on Monday.")
     promise(memory, "I will call the agency about the flat.")
+    say(memory, "My sister Anna lives in Porto.")
     clock.advance(hours=1)
     memory.call("flush", {})
     names = [
