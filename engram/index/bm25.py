@@ -9,6 +9,7 @@ saving (row X20).
 from __future__ import annotations
 
 import math
+import re
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
@@ -19,23 +20,29 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rank_bm25 import BM25Okapi
 
+from engram.core.language.date_words import LEXICONS
+from engram.core.language.dates import ANCHORS, has_time_expression
 from engram.core.language.question_forms import states_nothing
-from engram.core.language.words import STOP, words
+from engram.core.language.topics import QUESTION_MARKS, is_question
+from engram.core.language.words import FIRST_PERSON, POSSESSIVE, STOP, of_oneself, words
 from engram.core.policy import LexicalPolicy
-from engram.core.ranking import Parts, Scored
+from engram.core.ranking import Parts, Question, Scored
 from engram.core.trust import TurnSource
 from engram.index import scoring
 from engram.index.columns import (
     COLUMNS,
+    Bools,
     Columns,
     ColumnStore,
     DamagedError,
+    Floats,
+    Ints,
+    Places,
     Postings,
     StringTable,
     pack,
     unpack,
 )
-from engram.index.features import text_features
 from engram.index.filters import REASONS, RowFilter, SearchFilter
 from engram.index.stems import (
     CAPITALISED,
@@ -54,9 +61,6 @@ from engram.vault.disk import write_derived
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
-
-    from engram.core.ranking import Question
-    from engram.index.columns import Bools, Floats, Ints, Places
 
 VERSION = "14"
 """Version of the snapshot and of its text analysis; raise it when either changes."""
@@ -745,3 +749,61 @@ def _compacted(rows: ColumnStore, postings: Postings) -> tuple[ColumnStore, Post
     """Return only the live rows, in the order of their keys, as one frozen segment."""
     compacted, renumbered = rows.compacted(rows.rows_by_key())
     return compacted, postings.compacted(renumbered)
+
+
+_NUMBER_WORDS = frozenset(
+    phrase
+    for lexicon in LEXICONS
+    for phrase, (letter, value) in lexicon.phrases.items()
+    # in most languages the word for one is also an article
+    if letter == "w" and isinstance(value, int) and value > 1
+)
+_SIGNAL_WORDS = ANCHORS | _NUMBER_WORDS | FIRST_PERSON
+_SENTENCE = re.compile(r"[^.!?。！？؟\n]+[.!?。！？؟\n]?")
+_WORD = re.compile(r"\w+")
+_DIGIT = re.compile(r"\d")
+_FIRST_PERSON_CJK = re.compile(r"[我私僕]")
+_SIMPLE = re.compile(r"[\0-&(-^a-\x7f]*")
+"""ASCII without `'`, `_` and `` ` ``, for which `words` equals the matches of `_WORD`.
+"""
+
+
+def text_features(text: str, words: Sequence[str]) -> dict[str, bool]:
+    """Return the features of `text`, whose `words` are known.
+
+    `asks`: it ends as a question. `timed`: it may name a time. `counted`: it has digits
+    or a number word from two on. `telling`: it is about its speaker.
+    """
+    alike, digits = _SIMPLE.fullmatch(text) is not None, _DIGIT.search(text) is not None
+    signal_words = _SIGNAL_WORDS.intersection(
+        words if alike else _WORD.findall(text.casefold())
+    )
+    bare = alike and not digits and "-" not in text
+    unspaced = not alike and _FIRST_PERSON_CJK.search(text) is not None
+    own = FIRST_PERSON.intersection(signal_words)
+    return {
+        "asks": is_question(text),
+        "timed": not ANCHORS.isdisjoint(signal_words)
+        if bare
+        else has_time_expression(text),
+        "counted": digits or not _NUMBER_WORDS.isdisjoint(signal_words),
+        "telling": (unspaced or bool(own)) and _is_about_speaker(text, own),
+    }
+
+
+def _is_about_speaker(text: str, own: frozenset[str]) -> bool:
+    """Return whether a sentence that is no question is about its speaker.
+
+    `own` are the words of the first person in `text`. "I have three cats. Any advice?"
+    has such a sentence; "What should I do?" and "My sister has three cats." do not.
+    """
+    statements = text
+    if any(mark in text for mark in QUESTION_MARKS):
+        statements = " ".join(
+            found for found in _SENTENCE.findall(text) if not is_question(found)
+        )
+    elif not own or not own <= POSSESSIVE:
+        return True
+    return of_oneself(statements.casefold()) or bool(
+        _FIRST_PERSON_CJK.search(statements)
+    )

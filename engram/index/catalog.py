@@ -6,10 +6,20 @@ All data comes from SQLite and is as of the last scan. Every method is thread-sa
 from __future__ import annotations
 
 import json
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from engram.core import graph
 from engram.core.lifecycle import hidden_reason
@@ -26,8 +36,7 @@ from engram.core.trust import said_by_user
 from engram.core.turn_versions import base_id
 from engram.core.user_facts import Slot
 from engram.errors import ConflictError, NotFoundError
-from engram.index.cache import LookupCache
-from engram.index.database import PROMISES, SessionFile, unpack
+from engram.index.database import PROMISES, SessionFile, Unit, unpack
 from engram.index.unit_rows import (
     LAST_CHARACTER,
     LAST_SEQ,
@@ -38,11 +47,8 @@ from engram.index.unit_rows import (
 from engram.vault.paths import FilePlace, Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
     from engram.core.graph import WeightedEdge
     from engram.core.policy import FilePolicy, LinkPolicy
-    from engram.index.database import Unit
     from engram.index.protocol import IndexStore
 
 _CANDIDATES = 5
@@ -728,3 +734,46 @@ class Catalog:
 
     def _column(self, sql: str, values: Sequence[object] = ()) -> list[str]:
         return [value for (value,) in self.database.query(sql, values)]
+
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class LookupCache(Generic[Key, Value]):
+    """A cache of values from the catalogue for up to `size` keys.
+
+    The oldest entries are removed first. A key without a value is cached too.
+    Thread-safe.
+    """
+
+    def __init__(self, database: IndexStore, size: int) -> None:
+        self._database = database
+        self._size = size
+        self._found: dict[Key, Value | None] = {}
+        self._read_at = -1
+
+    def get(
+        self,
+        keys: Iterable[Key],
+        load: Callable[[list[Key]], Mapping[Key, Value]],
+    ) -> dict[Key, Value]:
+        """Return the values of `keys`; `load` returns those that are not cached."""
+        with self._database.lock:
+            if self._read_at != self._database.changes:
+                self._read_at = self._database.changes
+                self._found.clear()
+            requested = list(dict.fromkeys(keys))
+            missing = [key for key in requested if key not in self._found]
+            if missing:
+                values = load(missing)
+                self._found.update(dict.fromkeys(missing))
+                self._found.update(values)
+            found = {
+                key: value
+                for key in requested
+                if (value := self._found[key]) is not None
+            }
+            for key in list(islice(self._found, max(len(self._found) - self._size, 0))):
+                del self._found[key]
+            return found

@@ -1,4 +1,4 @@
-"""Facts, turns and notes without forgotten sentences (rows A26, X8; law 11)."""
+"""The tombstones of a vault, and units without forgotten sentences (rows A26, X8; law 11)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.core.forgetting import OMISSION, Utterance
+from engram.core.forgetting import (
+    OMISSION,
+    TombstoneSet,
+    Utterance,
+    read_restored,
+    read_tombstones,
+    removed_keys,
+)
 from engram.core.records import HIGH, NO_PERSONA, UNKNOWN_PERSONA, Fact, FiledTurn
-from engram.core.trust import source_class
+from engram.core.trust import TurnSource, source_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from engram.core.forgetting import TombstoneSet
-    from engram.core.trust import TurnSource
     from engram.index.database import Unit
+    from engram.vault.store import Vault
 
 
 def utterance_of(turn: FiledTurn) -> Utterance:
@@ -103,3 +109,42 @@ def _with_text(turn: FiledTurn, text: str) -> FiledTurn:
         if text == turn.turn.text
         else replace(turn, turn=replace(turn.turn, text=text), reading=None)
     )
+
+
+class Tombstones:
+    """The tombstones in effect, as of the last `add` or `reload`.
+
+    `keys` are content hashes of statements and keys of turns; `forgotten` hides the
+    sentences with a forgotten statement; `withdrawn` are the keys of turns that were
+    edited or deleted in the chat; `deleted` are the digests
+    (`turn_versions.turn_digest`) of turns that a person removed from a session file.
+    `restored` is the time at which a person last restored a memory, by its id. Only the
+    writer's thread adds and reloads.
+    """
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self.reload()
+
+    def add(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Append rows durably; a row with `restored` or `lifted` revokes one."""
+        if rows:
+            self._vault.add_tombstones(rows)
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the file again, which git and sync tools may have changed."""
+        rows = self._vault.tombstone_rows()
+        self.keys = removed_keys(rows)
+        self.forgotten = TombstoneSet(read_tombstones(rows))
+        self.restored = read_restored(rows)
+        self.deleted = {
+            str(row["sent"]): str(row.get("was")) for row in rows if row.get("sent")
+        }
+        self.withdrawn = self.keys & {
+            str(row["turn"])
+            for row in rows
+            if row.get("turn")
+            and row["turn"] == row.get("memory")
+            and "hash" not in row
+        }

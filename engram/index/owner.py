@@ -18,9 +18,9 @@ from engram.index.connections import (
     RETRY_SECONDS,
     connect,
     database_faults,
+    migrate,
     psycopg,
 )
-from engram.index.schema import migrate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,13 +22,15 @@ import numpy as np
 from engram.errors import LockedError, UnavailableError
 from engram.index.connections import (
     RETRY_SECONDS,
+    ROLE,
     connect,
     database_faults,
+    migrate,
     psycopg,
+    vector_version,
 )
 from engram.index.owner import VaultOwner
 from engram.index.quantize import WHOLE
-from engram.index.schema import ROLE, migrate, vector_version
 from engram.index.vectors import best
 
 if TYPE_CHECKING:

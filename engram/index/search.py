@@ -25,10 +25,10 @@ from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.catalog import Catalog
 from engram.index.database import key_of, open_store
 from engram.index.embedder import version
+from engram.index.hiding import Tombstones
 from engram.index.parse import Entry, broken
 from engram.index.scan import Scanner
 from engram.index.semantic import SemanticIndex
-from engram.index.tombstones import Tombstones
 from engram.vault import disk
 from engram.vault.paths import FilePlace
 

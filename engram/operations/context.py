@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import todos, trust
@@ -17,13 +17,8 @@ from engram.core.forgetting import Utterance
 from engram.core.markdown import unescape
 from engram.core.personas import display_persona
 from engram.core.reading import reading_of
-from engram.core.records import Fact
-from engram.core.sessions import (
-    STATE_FILE,
-    curation_state,
-    last_message,
-    read_state,
-)
+from engram.core.records import Fact, SearchHit
+from engram.core.sessions import STATE_FILE, curation_state, last_message, read_state
 from engram.ingest import requests
 from engram.operations.results import Context, Todos
 from engram.operations.signature import (
@@ -35,25 +30,16 @@ from engram.operations.signature import (
     operation,
 )
 from engram.recall import formatting, search
-from engram.recall.context_lines import (
-    TITLES,
-    day,
-    fenced,
-    line,
-    one_line,
-    promise_line,
-    short_line,
-)
 from engram.recall.current import CurrentFacts, may_show
+from engram.recall.formatting import UNSURE, fence, happened
 from engram.recall.request import question_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
-    from datetime import datetime, tzinfo
 
     from engram.core.policy import TodoPolicy
-    from engram.core.records import SearchHit
+    from engram.core.trust import Provenance
     from engram.core.user_facts import Slot
     from engram.index.conversations import SessionReader
     from engram.operations.questions import Questions
@@ -492,3 +478,63 @@ def _row(fact: Fact, now: datetime, zone: tzinfo) -> dict[str, Any]:
         name: when.astimezone(zone).isoformat() if when else None
         for name, when in times.items()
     }
+
+
+TITLES = {
+    "user": "About the user",
+    "foundation": "Always true",
+    "named": "Named entities",
+    "rolling": "So far",
+    "summary": "Last time",
+    "promises": "Open promises",
+    "habits": "Habits",
+    "wins": "Done lately",
+    "threads": "Left open",
+    "frictions": "Going wrong",
+    "cards": "Entities in the hits",
+    "relevant": "On the question",
+    "question": "To ask the user, if it fits",
+}
+"""The parts of a context in order, with their titles."""
+
+
+def fenced(parts: Mapping[str, list[str]], mark: str) -> str:
+    """Return the parts as one text, fenced by `mark` as data; '' without lines."""
+    lines = [
+        line
+        for name, title in TITLES.items()
+        if parts.get(name)
+        for line in (f"{title}:", *parts[name])
+    ]
+    return fence("\n".join(lines), mark) if lines else ""
+
+
+def short_line(fact: Fact, provenance: Provenance) -> str:
+    """Return a fact with its source as a short line (rows D6, E18)."""
+    return f"- [{provenance.label}] {one_line(fact.text)}"
+
+
+def line(fact: Fact, provenance: Provenance, zone: tzinfo) -> str:
+    """Return a fact as a line with its source and its day (rows D6, E18)."""
+    head = [provenance.label, day(happened(fact), zone)]
+    if fact.confidence < UNSURE:
+        head.append("unsure")
+    return f"- [{', '.join(head)}] {one_line(fact.text)}"
+
+
+def promise_line(
+    fact: Fact, provenance: Provenance, now: datetime, zone: tzinfo
+) -> str:
+    """Return a promise as a line with its due date, or the words that it is overdue."""
+    due = todos.due_words(fact, now, zone) or day(fact.created, zone)
+    return f"- [{provenance.label}, {due}] {one_line(fact.text)}"
+
+
+def one_line(text: str) -> str:
+    """Return the text on one line, with its blanks collapsed."""
+    return " ".join(text.split())
+
+
+def day(moment: datetime | None, zone: tzinfo) -> str:
+    """Return the local day of a moment, or `undated`."""
+    return f"{moment.astimezone(zone):%Y-%m-%d}" if moment else "undated"

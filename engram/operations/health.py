@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
-from engram.config import has_sentence_weights, without_password
+from engram.config import Settings, has_sentence_weights, without_password
 from engram.core.records import Problem
-from engram.errors import ConfigError, ModelError
-from engram.index.check import differences
+from engram.errors import ConfigError, EngramError, ModelError
 from engram.operations.results import Diagnosis, VaultCounts, VaultStatus
 from engram.operations.signature import ANY_CALLER, operation
+from engram.pipeline.embed import EmbeddingWorker
 from engram.pipeline.embed import calibrate as calibration
-from engram.vault import sessions
+from engram.vault import disk, sessions
 from engram.vault.paths import printable, walk
 from engram.vault.template import FOLDERS
 
@@ -24,11 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from engram.config import Settings
+    from engram.index.catalog import Catalog
     from engram.ingest.queue import State, TurnQueue
     from engram.maintenance.loop import MaintenanceLoop
     from engram.operations.file_sync import FileSync
-    from engram.pipeline.embed import EmbeddingWorker
 
 NOTICE = "notice"
 """The level of a finding that needs no correction."""
@@ -335,3 +335,28 @@ def unreadable(
     for path in sorted(seen.files.keys() - {problem.path for problem in known}):
         if not os.access(vault / path, os.R_OK):
             yield Problem("unreadable", "the file cannot be read", path)
+
+
+def differences(
+    catalog: Catalog, root: Path, files: Collection[str]
+) -> dict[str, list[str]]:
+    """Read the `files` of the vault `root`, and return the paths that differ.
+
+    They are grouped by the difference, in words. A file that is indexed with its last
+    good version has no hash in the catalogue, and does not differ; neither does an
+    unreadable file.
+    """
+    known = catalog.hashes()
+    files = set(files)
+    different: list[str] = []
+    for path in sorted(files & known.keys()):
+        with suppress(EngramError):
+            if known[path] and disk.sha256(disk.read(root / path)) != known[path]:
+                different.append(path)
+    found = {
+        "not in the index": sorted(files - known.keys()),
+        "only in the index": sorted(known.keys() - files),
+        "in the index as it was before": different,
+        "in the index without its file": catalog.units_without_file(),
+    }
+    return {words: paths for words, paths in found.items() if paths}

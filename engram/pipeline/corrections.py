@@ -27,7 +27,7 @@ from engram.core.language.sentences import sentences
 from engram.core.language.words import language, of_oneself, words
 from engram.core.reading import with_named_dates
 from engram.core.records import Candidate, Fact, FactLinks, FiledTurn
-from engram.extraction.rules.wording import tidy, with_dates
+from engram.extraction.rules.table import tidy, with_dates
 from engram.pipeline.retraction import sentence_tombstone
 from engram.pipeline.write import action_row
 

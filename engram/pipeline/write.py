@@ -1,4 +1,5 @@
-"""The writer of notes: session files, planned changes, action log and list of hashes.
+"""The writer of notes: session files, planned changes, action log, list of hashes,
+and the notes about files in conflict.
 
 Order of writes: a session file before its facts, facts before their entity notes and
 boxes; the journal drops the turns last.
@@ -10,21 +11,25 @@ import re
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from difflib import unified_diff
 from functools import partial
-from pathlib import PurePosixPath
+from itertools import islice
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from engram.core.actions import CREATION_ACTIONS
+from engram.core.categories import PLAIN
 from engram.core.classify import tier_of
 from engram.core.language.secrets import redact
-from engram.core.records import BlockEdit, Create, Fact, FiledTurn
-from engram.core.text import content_hash
-from engram.errors import EngramError
-from engram.pipeline.conflicts import ConflictNotes
-from engram.vault import blocks, changes, disk, facts, frontmatter, sessions
-from engram.vault.paths import stat_of
+from engram.core.markdown import escape, plain_text
+from engram.core.records import BlockEdit, Change, Create, Fact, FiledTurn
+from engram.core.text import content_hash, slug, ulid
+from engram.errors import EngramError, Health
+from engram.vault import blocks, changes, disk, facts, frontmatter, reviews, sessions
+from engram.vault.formats import time_text
+from engram.vault.paths import Stat, printable, stat_of
 from engram.vault.runs import FILING, RUNS, RunHistory, UserDecision
-from engram.vault.store import ACTIONS, HASHES
+from engram.vault.store import ACTIONS, HASHES, Vault
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -35,17 +40,12 @@ if TYPE_CHECKING:
         Mapping,
         Sequence,
     )
-    from pathlib import Path
 
     from engram.config import Settings
     from engram.core.policy import FilePolicy
-    from engram.core.records import Change
-    from engram.errors import Health
+    from engram.index.diff import Conflict
     from engram.index.search import Index
     from engram.ingest.queue import Batch
-    from engram.vault.paths import Stat
-    from engram.vault.store import Vault
-
 
 LINKING_FOLDERS = ("boxes", "artifacts")
 """Folders with generated notes that link to memories."""
@@ -490,3 +490,97 @@ def action_row(
         "reason": redact(why).text,
         "by": by,
     }
+
+
+DIFF_LINES = 200
+"""Maximum number of lines of a difference in a note."""
+COMPARED_LINES = 5000
+"""Maximum number of lines of a file that are compared; time grows with the square."""
+
+
+class ConflictNotes:
+    """Writes review notes for conflicts of the catalogue. For the writer thread."""
+
+    def __init__(self, vault: Vault, index: Index, settings: Settings) -> None:
+        self.vault = vault
+        self.index = index
+        self.settings = settings
+        self._waiting: list[Conflict] = []
+
+    def found(self, conflicts: Iterable[Conflict]) -> None:
+        """Add conflicts that a scan found; they wait until their note is written.
+
+        A scan reports each conflict only once. A copy of a review note is left alone: a
+        note about it would be copied and conflict in turn.
+        """
+        self._waiting += [
+            one for one in conflicts if not one.path.startswith(f"{reviews.FOLDER}/")
+        ]
+
+    def ask(self, now: datetime) -> None:
+        """Write the notes of the waiting conflicts. Raises EngramError."""
+        while self._waiting:
+            conflict = self._waiting[0]
+            path = _note_path(conflict)
+            if not self.vault.exists(path) and self.vault.exists(conflict.path):
+                keys = {
+                    "id": ulid(now, path),
+                    "category": PLAIN,
+                    "kind": "note",
+                    "created": time_text(now, self.settings.zone),
+                    "status": "review",
+                    "confidence": 0.0,
+                    "importance": 0.5,
+                    "end_reason": conflict.why,
+                }
+                note = Create(path, keys, self._difference(conflict), conflict.why)
+                self.index.wrote(changes.write(self.vault, [note]))
+            del self._waiting[0]
+
+    def _difference(self, conflict: Conflict) -> str:
+        """Return the body of a note: the difference between the two files.
+
+        It is escaped, so that no editor runs or renders a part of it.
+        """
+        words = f"`{printable(conflict.path)}` is not indexed: {conflict.why}."
+        other = conflict.other or self._original(conflict.path)
+        lines = self._lines(other) if other else []
+        if not lines:
+            return escape(f"{words} Correct the file, or delete it.\n")
+        diff = unified_diff(
+            lines,
+            self._lines(conflict.path),
+            printable(other),
+            printable(conflict.path),
+            lineterm="",
+        )
+        quoted = "\n".join(islice(diff, DIFF_LINES))
+        return escape(
+            f"{words} Keep one of the two and delete the other.\n\n~~~diff\n{quoted}\n~~~\n"
+        )
+
+    def _lines(self, path: str) -> list[str]:
+        """Return the lines of a file; none if it is missing or cannot be read."""
+        try:
+            raw = self.vault.read(path)
+        except EngramError:
+            return []
+        return plain_text(raw.decode(errors="replace")).splitlines()[:COMPARED_LINES]
+
+    def _original(self, copy: str) -> str:
+        """Return the path of the memory that a sync tool copied to `copy`, or ''."""
+        try:
+            raw = self.vault.read(copy)
+        except EngramError:
+            return ""
+        fact = self.index.catalog.fact(
+            str(frontmatter.read(raw, self.settings.policy.files).keys.get("id"))
+        )
+        return fact.path if fact and fact.path != copy else ""
+
+
+def _note_path(conflict: Conflict) -> str:
+    text = f"{conflict.path} {conflict.other} {conflict.why}"
+    stem = slug(conflict.path.rpartition("/")[2].removesuffix(".md"), 60)
+    name = f"{reviews.CONFLICT_PREFIX}{stem}-{content_hash(text)[:8]}"
+    return f"{reviews.FOLDER}/{name}.md"

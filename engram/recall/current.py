@@ -16,7 +16,6 @@ from engram.core.records import Fact
 from engram.core.text import normalise
 from engram.core.trust import EXTERNAL
 from engram.recall import formatting
-from engram.recall.context_lines import one_line
 from engram.recall.topics import past_states
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ class CurrentFacts:
             some = self._current_from_user(sorted(about, key=_weight_order))
             if some := some[: policy.recall.hit_card_facts]:
                 ref = entity_ref(entity.type, entity.name)
-                texts = "; ".join(one_line(fact.text) for fact in some)
+                texts = "; ".join(" ".join(fact.text.split()) for fact in some)
                 ids = frozenset(fact.id for fact in some)
                 lines[f"- [{ref}]: {texts}"] = ids
                 weighty = [fact for fact in weighty if fact.id not in ids]

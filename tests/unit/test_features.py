@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engram.core.language.words import words
-from engram.index.features import text_features
+from engram.index.bm25 import text_features
 
 
 def speaks(text):

@@ -1,6 +1,6 @@
 """What the index keeps of the catalogue and of files, and when it looks again."""
 
-from engram.index.cache import LookupCache
+from engram.index.catalog import LookupCache
 
 
 def reader(seen, values):

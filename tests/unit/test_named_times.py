@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.core.language.named_times import named_time
+from engram.ingest.requests import named_time
 from engram.operations.table import OPERATIONS
 
 NOW = datetime(2026, 11, 24, 11, 30, tzinfo=UTC)  # a Tuesday

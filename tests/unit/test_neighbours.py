@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.maintenance.neighbours import NeighbourCache
+from engram.maintenance.snapshot import NeighbourCache
 from engram.pipeline.compare import Comparison
 
 TEXTS = (

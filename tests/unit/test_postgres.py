@@ -251,7 +251,7 @@ def test_a_restarted_server_is_found_again(stored, told):
 
 def test_without_the_extra_the_fault_says_what_to_install(stored, monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    for name in ("connections", "schema", "owner", "postgres"):
+    for name in ("connections", "owner", "postgres"):
         monkeypatch.delitem(sys.modules, f"engram.index.{name}")
     with pytest.raises(ConfigError, match=r"pip install .engram-md\[postgres\]"):
         open_store(stored)

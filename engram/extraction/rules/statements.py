@@ -43,8 +43,7 @@ from engram.extraction.rules.people import (
     relation_shown,
     relatives,
 )
-from engram.extraction.rules.table import NAME, SPEAKERS, pattern_of
-from engram.extraction.rules.wording import tidy, with_dates
+from engram.extraction.rules.table import NAME, SPEAKERS, pattern_of, tidy, with_dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

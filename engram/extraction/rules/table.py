@@ -1,13 +1,22 @@
-"""The patterns of the offline extractor and the words for a speaker (rows X2, C3)."""
+"""The patterns of the offline extractor, its words for a speaker, and its wording.
+
+(Rows X2, C3, X14.)
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from engram.core.language import languages
-from engram.core.language.dates import MONTHS
+from engram.core.language.dates import FULL_YEAR, MONTHS, Span, in_words
 from engram.core.language.languages import LazyPattern, pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.core.records import Interval
 
 NAME = r"(?-i:[^\W\d_a-z][\w'-]*[a-z][\w-]*(?: [^\W\d_a-z][\w-]*[a-z][\w-]*)?)"
 """A name of one word or two."""
@@ -58,3 +67,35 @@ def _group(found: re.Match[str]) -> str:
     name = found[1]
     listed = _NAMES.get(name) or languages.any_pattern("rules.groups", name)
     return f"(?:{_GROUP.sub(_group, listed)})"
+
+
+_UNSPACED_END = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]$")
+
+
+def with_dates(raw: str, start: int, dates: Sequence[Span]) -> str:
+    """Return `raw`, at `start`, with each date after its words and no other change."""
+    out, place = [], 0
+    for date in dates:
+        first, last = date.start - start, min(date.end - start, len(raw))
+        if place <= first < last:
+            out += [raw[place:first], _dated(raw[first:last], date.interval)]
+            place = last
+    return "".join([*out, raw[place:]])
+
+
+def _dated(words: str, interval: Interval) -> str:
+    """Return the words for a time, with its date in brackets unless they are one."""
+    return words if FULL_YEAR.search(words) else f"{words} ({in_words(interval)[1]})"
+
+
+def lowered(words: str) -> str:
+    """Return `words` as within a sentence: `My brother` becomes `my brother`."""
+    return words[:1].lower() + words[1:] if words[:2].istitle() else words
+
+
+def tidy(text: str) -> str:
+    """Return `text` as a complete sentence."""
+    text = re.sub(r"\s+([,.])", r"\1", re.sub(r"\s+", " ", text)).strip()
+    ended = text.endswith((".", "!", '."', '!"', "。"))
+    stop = "。" if _UNSPACED_END.search(text) else "."
+    return text[:1].upper() + text[1:] + ("" if ended else stop)
