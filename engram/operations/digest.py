@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram.core import lifecycle
+from engram.core import lifecycle, todos
 from engram.core.personas import sees
 from engram.ingest import requests
 from engram.operations.results import DigestOfSpan
@@ -118,13 +118,15 @@ class Digest:
                 yield self._row(one, over)
 
     def _due(self, now: datetime, asks: str | None) -> Iterator[dict[str, Any]]:
-        """Yield the open promises that are overdue, or due within a week."""
-        found = self.context.todos(asks=asks)
-        for row in found["todos"]:
+        """Yield the open promises that are overdue, or whose time is within a week.
+
+        `when` is the end of the time that the words name.
+        """
+        for row in self.context.todos(asks=asks)["todos"]:
             due = row.get("due")
             if due and datetime.fromisoformat(due) <= now + timedelta(days=DAYS):
-                kept = {"id": row["id"], "text": row["text"], "when": due}
-                yield {**kept, "category": "commitment", "was": ""}
+                fact = self.index.catalog.find_fact(row["id"])
+                yield {**self._row(fact, todos.due_at(fact)), "text": row["text"]}
 
     def _is_shown(self, *facts: Fact) -> bool:
         return all(self.index.visible(one) == one for one in facts)

@@ -270,6 +270,21 @@ def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere
     assert {path: path.read_bytes() for path in before} == before
 
 
+# row: A35
+# row: E16
+def test_a_promise_for_a_month_is_due_at_its_end_everywhere(memory, clock):
+    """In the digest as in the list."""
+    say(memory, "I have to renew my passport in December.")
+    clock.advance(hours=1)
+    memory.call("flush", {})
+    clock.advance(days=14)
+    (row,) = memory.call("todos", {})["todos"]
+    assert "2026-12-31" in row["when"]
+    (due,) = memory.call("digest", {})["due"]
+    assert due["when"].startswith("2026-12-31")
+    assert due["text"] == row["text"]
+
+
 # row: E15
 # row: E16
 def test_what_goes_wrong_and_what_is_left_open_is_told_until_it_is_over(memory):
