@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -239,6 +239,7 @@ class VaultMemory:
             monotonic=self._monotonic,
             git=self.commits.repository,
             store=self.store,
+            health=self.health,
         )
         self.journal = Journal(
             settings.state / "journal",
@@ -509,12 +510,15 @@ class VaultMemory:
         """
         operation = named(name)
         self._refresh_for(operation)
+        # What is to be hidden is hidden by the files alone: no full disk undoes it.
+        late = self.index.may_be_late() if operation.retracts else nullcontext()
         if operation.decides and not params.get("run"):
-            with self.note_writer.deciding(name, self.clock()) as decision:
+            with late, self.note_writer.deciding(name, self.clock()) as decision:
                 result = self.read(name, params, standing)
             result |= {"run": decision.run} if decision.run else {}
         else:
-            result = self.read(name, params, standing)
+            with late:
+                result = self.read(name, params, standing)
         if operation.retracts:
             self.maintenance_loop.retell()
         if operation.writes:

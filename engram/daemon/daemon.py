@@ -122,7 +122,7 @@ class Daemon:
     def unready(self) -> str:
         """Return why an answer may be incomplete, or ''."""
         if not UNREAD_FAULTS.isdisjoint(self.faults()):
-            return "the vault cannot be read"
+            return "the index is behind the vault; `engram status` tells why"
         return "" if self.memory.ready else "the vault is still being read"
 
     def faults(self) -> dict[str, str]:

@@ -480,5 +480,5 @@ def _storage(fault: sqlite3.DatabaseError, path: Path) -> StorageError:
     return StorageError(
         f"the catalogue cannot be used: {fault}",
         where=str(path),
-        fix="It may be deleted; it is rebuilt from the vault.",
+        fix="Free some space if the disk is full, else run `engram reindex`. The vault has everything.",
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
@@ -19,7 +19,7 @@ from engram.core.lifecycle import effective_expiry
 from engram.core.reading import read
 from engram.core.records import REMEMBERED, Fact, FiledTurn
 from engram.core.turn_versions import text_digest
-from engram.errors import EngramError, NotFoundError
+from engram.errors import EngramError, Health, NotFoundError, StorageError
 from engram.index import hiding
 from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.catalog import Catalog
@@ -33,7 +33,14 @@ from engram.vault import disk
 from engram.vault.paths import FilePlace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from datetime import datetime
     from pathlib import Path
 
@@ -50,6 +57,9 @@ if TYPE_CHECKING:
 
 CurrentFile = Entry | bool | None
 """The present state of a file: True as in the catalogue, None missing, else new."""
+
+INDEX = "index"
+"""The part of a process that does not work while the catalogue is late."""
 
 
 class Index:
@@ -69,8 +79,13 @@ class Index:
         monotonic: Callable[[], float] = time.monotonic,
         git: Git | None = None,
         store: IndexStore | None = None,
+        health: Health | None = None,
     ) -> None:
         self.settings = settings
+        self.health = health or Health()
+        # own writes that the catalogue misses, and whether it may miss more
+        self._late: dict[str, bytes] = {}
+        self._tolerant = False
         policy = settings.policy.files
         zone = settings.zone
         self.vault = vault
@@ -132,13 +147,44 @@ class Index:
 
         The caller records the user changes and acknowledges them (`Scanner`).
         """
+        if self._late:
+            self._store(self._late)
         diff = self.scanner.scan(paths, accept_deletions=accept_deletions)
         self._update()
         return diff
 
     def wrote(self, files: Mapping[str, bytes]) -> None:
-        """Store engram's own writes at once; see `Scanner.wrote` (`X18`)."""
+        """Store engram's own writes at once; see `Scanner.wrote` (`X18`).
+
+        Raises StorageError if the catalogue cannot be written, except in `may_be_late`.
+        """
+        late = {**self._late, **files}
+        try:
+            self._store(late)
+        except StorageError as fault:
+            if not self._tolerant:
+                raise
+            self._late = late
+            self.health.report(INDEX, str(fault))
+
+    @contextmanager
+    def may_be_late(self) -> Iterator[None]:
+        """Let the catalogue miss own writes in this context, such as on a full disk.
+
+        They are stored with the next ones or by the next scan; until then `health` has
+        the reason. Their effect does not depend on the catalogue.
+        """
+        self._tolerant = True
+        try:
+            yield
+        finally:
+            self._tolerant = False
+
+    def _store(self, files: Mapping[str, bytes]) -> None:
+        """Store own writes, also those that are late. Raises StorageError."""
         self.scanner.wrote(files)
+        self._late = {}
+        self.health.clear(INDEX)
         self._update()
 
     def rebuild(self) -> None:

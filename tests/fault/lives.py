@@ -171,6 +171,7 @@ def settings_at(root: Path) -> Settings:
         policy=replace(
             policy,
             files=replace(policy.files, quiet_seconds=0, settle_most_seconds=0),
+            boxes=replace(policy.boxes, least=1),
             journal=replace(policy.journal, segment_bytes=1500),
             model=replace(policy.model, attempts=3),
         ),

@@ -452,3 +452,25 @@ def test_a_row_of_an_older_version_hides_exactly_its_statement():
     known = TombstoneSet(read_tombstones([old]))
     assert known.visible(f"Well. {TOLD}", Utterance()) == f"Well. {OMISSION}"
     assert known.visible("Vos is a therapist.", Utterance()) == "Vos is a therapist."
+
+
+# row: A26
+# row: X8
+@pytest.mark.parametrize("name", ["forget", "correct"])
+def test_a_full_disk_of_the_catalogue_takes_nothing_back(memory, clock, say, name):
+    """The answer is the truth; what is hidden stays so, and the index catches up."""
+    say(TOLD)
+    (fact,) = memory.call("recall", {"query": "therapist", "kinds": ["fact"]})["hits"]
+    more = {"text": "The user's therapist is Dr. Lind."} if name == "correct" else {}
+    database = memory.index.catalog.database._db
+    database.execute("PRAGMA query_only = ON")
+    memory.call(name, {"id": fact["id"], **more})
+    assert not [one for one in texts(memory, "therapist Vos") if "Vos" in one]
+    assert "index" in memory.call("status", {})["faults"]
+    database.execute("PRAGMA query_only = OFF")
+    memory.files.rescan(None)
+    assert not [one for one in texts(memory, "therapist Vos") if "Vos" in one]
+    assert "index" not in memory.call("status", {})["faults"]
+    assert not actions(memory, "edit")
+    if name == "correct":
+        assert "The user's therapist is Dr. Lind." in texts(memory, "therapist Lind")

@@ -90,10 +90,10 @@ def _score(hit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _why_empty(result: Mapping[str, Any]) -> str:
-    if not result.get("complete", True):
-        return "the index is not ready yet"
     if result.get("note"):
         return str(result["note"]).rstrip(".")
+    if not result.get("complete", True):
+        return "the index is not ready yet"
     if filtered := _filtered(result):
         return f"filtered by {filtered}"
     return "there are no memories about this"
