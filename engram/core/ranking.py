@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import (
         Callable,
         Collection,
-        Container,
         Iterable,
         Iterator,
         Sequence,
@@ -421,11 +420,21 @@ def fuse(
     Both scores are normalised by their standard deviation σ over all matches, so the
     order is that of (1 − weight)·z(words) + weight·z(vector). It is computed as words +
     λ·vector with λ = weight/(1 − weight)·σ(words)/σ(vector), so that the parts sum to a
-    score above 0. A unit that only vectors match needs a similarity of at least
-    `floor`; a unit without a vector gets the average vector score.
+    score above 0. A similarity below `floor` covers nothing of the question, nor does
+    one below the median: in a language that the model does not know all texts are
+    similar. A unit that only vectors match needs a higher one; a unit without a vector
+    gets the average vector score.
     """
     by_words = {match.key: match for match in word_matches}
-    by_vector = _vector_scores(vector_matches, by_words, floor)
+    similarities = {match.key: match.similarity for match in vector_matches}
+    if known := [one for one in similarities.values() if one is not None]:
+        floor = max(floor, median_low(known))
+    by_vector = {
+        match.key: max(match.score, 0.0)
+        for match in vector_matches
+        if match.score is not None
+        and (match.key in by_words or (match.similarity or 0.0) >= floor)
+    }
     if not by_vector:
         return tuple(word_matches)
 
@@ -440,46 +449,29 @@ def fuse(
     average = fmean(by_vector.values())
     common = median_low(by_vector.values())
 
-    similarities = {match.key: match.similarity for match in vector_matches}
     fused = [
         _add_vector(
             match,
             factor * by_vector.get(match.key, average),
             factor * common,
             similarities.get(match.key),
+            floor,
         )
         for match in matches
     ]
     return tuple(sorted(fused, key=lambda match: (-match.score, match.key)))
 
 
-def _vector_scores(
-    matches: Iterable[VectorMatch], by_words: Container[str], floor: float
-) -> dict[str, float]:
-    """Return the vector score, ≥ 0, of each match by key.
-
-    A match that is not in `by_words` is left out if its similarity is below `floor`, or
-    below the median: in a language that the model does not know all texts are similar.
-    """
-    matches = tuple(matches)
-    known = [match.similarity for match in matches if match.similarity is not None]
-    floor = max(floor, median_low(known)) if known else floor
-    return {
-        match.key: max(match.score, 0.0)
-        for match in matches
-        if match.score is not None
-        and (match.key in by_words or (match.similarity or 0.0) >= floor)
-    }
-
-
 def _add_vector(
-    match: Scored, gain: float, common: float, similarity: float | None
+    match: Scored, gain: float, common: float, similarity: float | None, floor: float
 ) -> Scored:
     """Add `gain` to the score of `match`, as its part "vector".
 
     The own score gets what exceeds the `common` gain of all matches, so that nearness
-    that all of them have makes none of them good.
+    that all of them have makes none of them good. A similarity of at least `floor` is
+    also what the match covers of the question.
     """
+    near = similarity if similarity is not None and similarity >= floor else 0.0
     return Scored(
         match.key,
         match.score + gain,
@@ -487,7 +479,7 @@ def _add_vector(
         match.matched,
         similarity,
         match.own + max(0.0, gain - common),
-        max(match.fit, similarity or 0.0),
+        max(match.fit, near),
     )
 
 

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-VERSION = "14"
+VERSION = "15"
 """Version of the snapshot and of its text analysis; raise it when either changes."""
 
 _FILE = "lexical.bin"

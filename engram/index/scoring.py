@@ -299,8 +299,9 @@ def own_evidence(
 
     The first is the score by their own words, synonyms and date; the second the share,
     0–1, of the question's weight that these contain. `named` tells for each term which
-    of them have it as the name of their speaker. The share is 0 for a candidate of
-    which only the date matches, if the question has other words that are not faint.
+    of them have it as the name of their speaker. The share is 0 for a candidate that
+    only was told at a time which the question names, if it has other words that are not
+    faint.
     """
     curve, own = saturated.at(places), np.zeros(len(places))
     covered, whole = np.zeros(len(places)), 0.0
@@ -310,8 +311,9 @@ def own_evidence(
         holds = np.maximum(np.minimum(match.dated[places], 1), speaks)
         covered += term.weight * holds
         whole += term.weight
-        if not term.faint and not date_word(term.word)[0]:
-            stated, asked = stated | (match.akin[places] > 0) | (speaks > 0), True
+        if not term.faint:
+            stated = stated | (match.akin[places] > 0) | (speaks > 0)
+            asked = asked or not date_word(term.word)[0]
     if asked:
         covered *= stated
     return own.tolist(), (covered / (whole or 1.0)).tolist()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import Stemmer
 
+from engram.core.language import languages
 from engram.core.language.date_words import LEXICONS
 from engram.core.language.words import ANY_STOP, STOP, capitalised, content, language
 
@@ -114,12 +117,13 @@ _STOP_WORD_TERMS = {word: STOP_WORD + word for word in ANY_STOP}
 def stems_of(tokens: list[str], code: str) -> list[str]:
     """Return stems by language; a word in another script gets its own stemmer.
 
-    Not thread-safe: callers hold the lock of their index.
+    A Latin stem has no accents, and an ordinal number is its number: `noël` is found by
+    `noel`, the 23rd by 23. Not thread-safe: callers hold the lock of their index.
     """
     stemmer = _STEMMERS.get(code)
     stems: list[str] = stemmer.stemWords(tokens) if stemmer else tokens
     return [
-        stem if stem.isascii() else _by_script(stem, word)
+        stem if stem.isascii() and not stem[:1].isdigit() else _plain(stem, word)
         for stem, word in zip(stems, tokens, strict=True)
     ]
 
@@ -130,12 +134,21 @@ def stem_of(word: str, code: str) -> str:
     return stems_of([word], code)[0]
 
 
-def _by_script(stem: str, word: str) -> str:
+def _plain(stem: str, word: str) -> str:
+    if word[0] < _AFTER_LATIN:
+        if ordinal := _ORDINAL.fullmatch(word):
+            return ordinal[1]
+        letters = unicodedata.normalize("NFKD", stem)
+        return "".join(sign for sign in letters if not unicodedata.combining(sign))
     for first, last, code in _SCRIPTS:
         if first <= word[0] <= last:
             own: str = _STEMMERS[code].stemWord(word)
             return own
     return stem
+
+
+_AFTER_LATIN = "\u0250"
+_ORDINAL = re.compile(rf"(\d+)(?:{languages.any_pattern('dates', 'ordinals')})")
 
 
 @lru_cache(4096)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
 from engram.core.policy import LexicalPolicy
 from engram.core.ranking import parse_question
 from engram.index.bm25 import Bm25Index, IndexedText
@@ -138,6 +140,22 @@ def test_terms_are_stems_without_stop_words():
         "toy",
         "lose",
     ]
+
+
+# row: X13
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("et noel finalement c'est chez gwenn", "où est-ce qu'on fête noël ?"),
+        ("le rendez-vous gynéco est reporté", "c'est quand le rdv gyneco ?"),
+        ("it is York on the 23rd instead", "where do we play on 23 January?"),
+    ],
+)
+def test_accents_and_the_endings_of_ordinal_numbers_make_no_other_word(told, asked):
+    """People leave them out as they type."""
+    lexical = index(turn("t1", told), turn("t2", "ok"), turn("t3", "d'accord"))
+    hits = search(lexical, asked).hits
+    assert [hit.key for hit in hits if hit.fit > 0] == ["t1"]
 
 
 # The snapshot.
