@@ -14,7 +14,7 @@ import os
 import re
 import tomllib
 from dataclasses import dataclass, field, replace
-from datetime import UTC
+from datetime import UTC, tzinfo
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +29,6 @@ from engram.vault.location import is_special
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from datetime import tzinfo
 
 Place = Literal["vault", "user"]
 FILES: Mapping[Place, str] = {

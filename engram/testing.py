@@ -17,18 +17,16 @@ sockets and the watcher are missing. See `docs/testing.md`.
 from __future__ import annotations
 
 from collections import deque
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from engram.errors import EngramError, Health
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
-    from typing import Self
 
     from engram.daemon.background import Background, Job
     from engram.ingest.queue import Batch

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from engram.core.categories import CATEGORIES
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.words import fold, terms_of, words
-from engram.core.records import Box, Trace
+from engram.core.records import Box, Fact, Trace
 from engram.core.text import normalise, ulid
 from engram.core.todos import SETTLED
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from engram.core.policy import BoxPolicy
-    from engram.core.records import Fact
 
 TRACE_PREFIX = "trace-"
 _TITLE_PARTS = 2

@@ -8,7 +8,7 @@ state ends another.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
@@ -19,7 +19,6 @@ from engram.core.text import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
 
     from engram.core.records import Fact
 

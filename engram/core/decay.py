@@ -19,15 +19,12 @@ from typing import TYPE_CHECKING, Literal
 
 from engram.core.categories import category_of
 from engram.core.classify import tier_of
-from engram.core.policy import CURVES
-from engram.core.records import Vitals
+from engram.core.policy import CURVES, DecayPolicy, Policy
+from engram.core.records import Fact, Usage, Vitals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
-
-    from engram.core.policy import DecayPolicy, Policy
-    from engram.core.records import Fact, Usage
 
 LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
 """The layers of memory (row D1); only working and episodic memories fade."""

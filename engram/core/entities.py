@@ -5,20 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.core.language.words import STOP, words
-from engram.core.records import ENTITY_TYPES
+from engram.core.records import ENTITY_TYPES, Entity, Turn
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from engram.core.policy import ExtractionPolicy
-    from engram.core.records import Entity, Turn
 
 OWNER = "owner"
 """The display name of the vault's owner if none is known; the ref is `person:owner`."""

@@ -13,14 +13,13 @@ from heapq import nlargest, nsmallest
 from operator import mul
 from typing import TYPE_CHECKING
 
-from engram.core.records import REMEMBERED, Edge
+from engram.core.records import REMEMBERED, Edge, Fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from datetime import datetime
 
     from engram.core.policy import LinkPolicy
-    from engram.core.records import Fact
 
 SESSION_PREFIX = "#^"
 """The prefix of the name of a conversation's strand; no link contains it."""

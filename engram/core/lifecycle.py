@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
-from engram.core.decay import fading_start, layer_of
+from engram.core.decay import StageVitals, fading_start, layer_of
 from engram.core.language.dates import has_time_expression, resolve
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.trust import DERIVED_ORIGINS, EXTERNAL
@@ -26,7 +26,6 @@ from engram.core.user_facts import standing_attribute
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engram.core.decay import StageVitals
     from engram.core.policy import Policy
     from engram.core.records import Fact, Usage, Vitals
 

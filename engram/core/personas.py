@@ -6,14 +6,9 @@ and the promises made to it are seen by that persona alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.core.categories import category_of
 from engram.core.markdown import plain_text
-from engram.core.records import ALL_PERSONAS, NO_PERSONA, UNKNOWN_PERSONA
-
-if TYPE_CHECKING:
-    from engram.core.records import Turn
+from engram.core.records import ALL_PERSONAS, NO_PERSONA, UNKNOWN_PERSONA, Turn
 
 
 def name_fault(name: str) -> str:

@@ -9,14 +9,13 @@ set in the vault's `engram.toml` under that name.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field, replace
+from dataclasses import Field, dataclass, field, replace
 from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from dataclasses import Field
 
 TABLE: Mapping[str, Mapping[str, list[Any]]] = tomllib.loads(
     resources.files(__package__).joinpath("policy.toml").read_text("utf-8")

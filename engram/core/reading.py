@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 from engram.core.language.dates import named_dates
 from engram.core.language.words import content, words
 from engram.core.planted import recallable_text
-from engram.core.records import FiledTurn, Reading
+from engram.core.records import FiledTurn, Reading, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import tzinfo
-
-    from engram.core.records import Turn
 
 _STEM = 5
 """Letters that two forms of a word share."""

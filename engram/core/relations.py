@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.graph import reinforce
-from engram.core.records import RelationLine
+from engram.core.records import Edge, RelationLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date, datetime, tzinfo
 
     from engram.core.policy import LinkPolicy
-    from engram.core.records import Edge
 
 DAY = r"\d{4}(?:-\d\d(?:-\d\d)?)?"
 """The pattern of a day, a month or a year in a line of a note."""

@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.core.forgetting import OMISSION
@@ -31,7 +31,6 @@ from engram.core.trust import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from engram.core.policy import SessionPolicy
     from engram.core.records import Fact, FiledTurn, Turn

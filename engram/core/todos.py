@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 from engram.core.categories import CATEGORIES, PLAIN, category_of
@@ -28,7 +28,6 @@ from engram.core.language.words import content, fold, language, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from datetime import date, datetime, tzinfo
 
     from engram.core.records import Candidate, Fact
 

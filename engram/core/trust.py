@@ -23,13 +23,12 @@ from engram.core.language.injection import instruction
 from engram.core.language.quotations import is_title, quoted
 from engram.core.language.wishes import is_standing_wish
 from engram.core.language.words import FIRST_PERSON, fold, of_oneself, words
-from engram.core.records import REMEMBERED, ROLES
+from engram.core.records import REMEMBERED, ROLES, Fact, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from engram.core.policy import TrustPolicy
-    from engram.core.records import Fact, Turn
 
 
 OWNER = "owner"

@@ -10,21 +10,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.core.buffer import retry_wait
 from engram.core.language.states import read_rules
-from engram.errors import EngramError, ModelError, unexpected
+from engram.errors import EngramError, Health, ModelError, unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
     from pathlib import Path
 
     from engram.core.records import Extraction
-    from engram.errors import Health
     from engram.ingest.queue import Batch
     from engram.memory import VaultMemory
 

@@ -13,22 +13,20 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from engram.daemon.background import attempt
+from engram.daemon.background import Background, attempt
 from engram.errors import BusyError, EngramError, Health, unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     from engram.config import Settings
     from engram.core.policy import ServePolicy
-    from engram.daemon.background import Background
     from engram.ingest.queue import Batch
 
     Job = Callable[[], Any]

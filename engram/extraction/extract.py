@@ -7,27 +7,24 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.buffer import retry_wait
 from engram.core.entities import EntityNames
-from engram.core.language.echo import masked, unfenced
+from engram.core.language.echo import HandedOut, masked, unfenced
 from engram.core.language.keep_requests import asked_to_keep, words_to_keep
 from engram.core.language.role_play import played
 from engram.errors import BudgetSpentError, ModelError
 from engram.extraction.rules import engine
-from engram.llm.budget import ledger
+from engram.llm.budget import Budget, ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.language.echo import HandedOut
     from engram.core.records import Extraction, Fact, Turn
     from engram.ingest.queue import Batch
-    from engram.llm.budget import Budget
     from engram.llm.client import AnyModel
 
 LEDGER = "spend.json"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from engram.core.markdown import read_block
 from engram.core.records import REMEMBERED, FiledTurn
 from engram.core.sessions import (
     STATE_FILE,
     SUMMARY_KEYS,
+    SessionProgress,
     SessionView,
     due,
     read_state,
@@ -29,11 +30,8 @@ from engram.vault.usage import device_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from collections.abc import Set as AbstractSet
-    from datetime import datetime
-    from typing import Any
 
     from engram.config import Settings
-    from engram.core.sessions import SessionProgress
     from engram.index.search import Index
     from engram.vault.store import Vault
 

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.records import HIGH, STATUSES, UNKNOWN_PERSONA, Fact, Problem
 from engram.core.sessions import EPISODES
 from engram.core.text import is_ulid
-from engram.index.database import OwnNote, SessionFile
+from engram.index.database import OwnNote, SessionFile, Unit
 from engram.vault.facts import fact_from, statement_of
 from engram.vault.formats import without_blocks
-from engram.vault.frontmatter import NOT_UTF_8, UNREADABLE_KEYS, read
-from engram.vault.paths import UNKNOWN, Stat, is_conflict_copy, kind_of_indexed, stat_of
-from engram.vault.sessions import conversation_from
+from engram.vault.frontmatter import NOT_UTF_8, UNREADABLE_KEYS, Note, read
+from engram.vault.paths import (
+    UNKNOWN,
+    Kind,
+    Stat,
+    is_conflict_copy,
+    kind_of_indexed,
+    stat_of,
+)
+from engram.vault.sessions import Conversation, conversation_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import tzinfo
 
     from engram.core.policy import FilePolicy
-    from engram.index.database import Unit
-    from engram.vault.frontmatter import Note
-    from engram.vault.paths import Kind
-    from engram.vault.sessions import Conversation
 
 _BROKEN = dict.fromkeys(UNREADABLE_KEYS, "front matter broken") | {
     NOT_UTF_8: "not all of it is UTF-8",

@@ -11,7 +11,7 @@ import logging
 import re
 import secrets
 import threading
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from copy import copy
 from functools import lru_cache
 from itertools import chain
@@ -31,7 +31,7 @@ from engram.index.connections import (
 )
 from engram.index.owner import VaultOwner
 from engram.index.quantize import WHOLE
-from engram.index.vectors import best
+from engram.index.vectors import Matrix, best
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         Mapping,
         Sequence,
     )
-    from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
 
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
 
     from engram.index.columns import Floats, Ints
     from engram.index.protocol import RowTransaction, VectorStore
-    from engram.index.vectors import Matrix
 
 log = logging.getLogger("engram.postgres")
 

@@ -17,12 +17,22 @@ from engram.core.records import Fact, FiledTurn, Problem
 from engram.errors import StorageError
 from engram.index.database import unpack
 from engram.index.diff import Diff, DiffBuilder, EditedFact
-from engram.index.parse import LastGood, parse, read_file, unread_entry, with_last_keys
+from engram.index.parse import (
+    Entry,
+    FileReading,
+    LastGood,
+    parse,
+    read_file,
+    unread_entry,
+    with_last_keys,
+)
 from engram.index.update import drop, store, store_new
 from engram.vault import disk
 from engram.vault.paths import (
     NO_INODE,
+    FilePlace,
     Stat,
+    StatRow,
     Walk,
     is_below,
     is_text,
@@ -40,9 +50,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import FilePolicy
     from engram.index.catalog import Catalog
-    from engram.index.parse import Entry, FileReading
     from engram.vault.git import Git
-    from engram.vault.paths import FilePlace, StatRow
 
 _BULK = 8
 """The number of files from which collisions are checked for a whole batch at once."""

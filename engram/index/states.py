@@ -9,14 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
-from engram.core.language.states import USER, bare_subject, names_same, of_owner, states
+from engram.core.language.states import (
+    USER,
+    State,
+    bare_subject,
+    names_same,
+    of_owner,
+    states,
+)
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from engram.config import Settings
-    from engram.core.language.states import State
     from engram.core.records import Fact, Turn
     from engram.index.search import Index
 

@@ -16,13 +16,12 @@ from engram.core.records import HIGH, UNKNOWN_PERSONA, Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.core.turn_versions import base_id
 from engram.core.user_facts import slots_of
-from engram.index.database import pack_reading, unpack
+from engram.index.database import Unit, pack_reading, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import tzinfo
 
-    from engram.index.database import Unit
     from engram.index.parse import Entry
     from engram.index.protocol import RowTransaction
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core.records import Fact, FiledTurn, Problem
-from engram.index.database import key_of, pack, unpack
-from engram.index.diff import Conflict, MovedFile
+from engram.index.database import SessionFile, Unit, key_of, pack, unpack
+from engram.index.diff import Conflict, DiffBuilder, MovedFile
 from engram.index.unit_rows import (
     StoredUnit,
     facts_of,
@@ -24,17 +24,14 @@ from engram.index.unit_rows import (
     stored_units,
     write_units,
 )
-from engram.vault.paths import NO_INODE
+from engram.vault.paths import NO_INODE, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import tzinfo
 
-    from engram.index.database import SessionFile, Unit
-    from engram.index.diff import DiffBuilder
     from engram.index.parse import Entry
     from engram.index.protocol import RowTransaction
-    from engram.vault.paths import Stat
 
 _WRITE_FILE = """
 INSERT INTO file (path, inode, size, mtime, ctime, sha, kind, claim, holds)

@@ -21,15 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engram.index import quantize
-from engram.index.columns import DamagedError, pack, unpack
+from engram.index.columns import DamagedError, Floats, Ints, pack, unpack
 from engram.index.quantize import WHOLE
 from engram.vault import disk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
-
-    from engram.index.columns import Floats, Ints
 
 Matrix = NDArray[np.float32]
 Part = tuple[int, NDArray[Any]]

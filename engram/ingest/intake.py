@@ -30,6 +30,7 @@ from engram.errors import (
     BadRequestError,
     BusyError,
     ConflictError,
+    Health,
     LockedError,
     StorageError,
     UnavailableError,
@@ -38,17 +39,10 @@ from engram.ingest.queue import RESTARTED, Batch, TurnQueue
 from engram.vault import sessions
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Collection,
-        Iterable,
-        Iterator,
-        Sequence,
-    )
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from engram.config import Settings
     from engram.core.policy import Policy
-    from engram.errors import Health
     from engram.index.search import Index
     from engram.vault.journal import Journal, UnfiledTurns
     from engram.vault.store import Vault

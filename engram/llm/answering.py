@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from engram.errors import ModelError
 from engram.llm.answers import AGAIN, sections
 from engram.llm.replies import ReplyModel, Text, parsed, quoted, read, schema
 
 if TYPE_CHECKING:
-    from typing import TypeVar
-
     from engram.llm.client import AnyModel
 
     Form = TypeVar("Form", bound=ReplyModel)

@@ -28,7 +28,7 @@ from engram.llm.api_forms import (
     refuses_temperature,
     request,
 )
-from engram.llm.endpoint import Endpoint, Limits, encodable
+from engram.llm.endpoint import Endpoint, Limits, Reply, encodable
 from engram.vault import disk
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from engram.config import ModelSettings
     from engram.core.policy import ModelPolicy
     from engram.llm.budget import Budget, DailySpend
-    from engram.llm.endpoint import Reply
 
 
 FILE = "calls.jsonl"

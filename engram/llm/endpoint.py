@@ -25,7 +25,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from engram.errors import ConfigError, ModelError
 from engram.llm.api_forms import error_message, status_fault
-from engram.llm.budget import TaskSpend
+from engram.llm.budget import Budget, DailySpend, TaskSpend
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from engram.config import EmbeddingSettings, ModelSettings
     from engram.core.policy import ModelPolicy
-    from engram.llm.budget import Budget, DailySpend
 
 
 DEFAULT_URL = "https://api.openai.com/v1"

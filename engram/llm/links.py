@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engram.core.language.sentences import MASK, is_doubtful, plain, refusal, sentences
-from engram.core.records import FactEnd, FactLinks
+from engram.core.records import Fact, FactEnd, FactLinks, Turn
 from engram.llm.answers import sections
-from engram.llm.replies import LINKS, NO_NUMBER, quoted, span
+from engram.llm.replies import LINKS, NO_NUMBER, EndReply, FactReply, quoted, span
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.policy import ExtractionPolicy
-    from engram.core.records import Fact, Turn
-    from engram.llm.replies import EndReply, FactReply
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 

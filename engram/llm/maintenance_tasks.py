@@ -43,6 +43,8 @@ from engram.llm.replies import (
     InsightsReply,
     ProbeReply,
     RelatedReply,
+    ReplyModel,
+    SentenceReply,
     SentencesReply,
     SessionReply,
     SpineReply,
@@ -55,7 +57,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from engram.llm.answers import Answer
-    from engram.llm.replies import ReplyModel, SentenceReply
 
 
 _LIMITS = SessionPolicy()

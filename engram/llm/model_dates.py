@@ -9,17 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
 from engram.core.language.dates import YEAR, in_figures, resolve, spans
 from engram.core.language.sentences import sentences
-from engram.core.records import Interval
-from engram.llm.replies import span
-
-if TYPE_CHECKING:
-    from engram.core.records import Turn
-    from engram.llm.replies import FactReply
+from engram.core.records import Interval, Turn
+from engram.llm.replies import FactReply, span
 
 BY_MODEL = "model"
 """The source of a date that the words alone do not give."""

@@ -20,13 +20,21 @@ from unicodedata import east_asian_width
 from engram.core.categories import PLAIN, category_named, category_of
 from engram.core.classify import is_social
 from engram.core.entities import OWNER, is_owner, name_key, relation_label
-from engram.core.policy import ImportancePolicy
-from engram.core.records import ENTITY_TYPES, Candidate, Extraction, Relation
+from engram.core.policy import ExtractionPolicy, ImportancePolicy, ModelPolicy
+from engram.core.records import (
+    ENTITY_TYPES,
+    Candidate,
+    Extraction,
+    Fact,
+    Relation,
+    Turn,
+)
 from engram.core.text import content_hash
 from engram.errors import ModelError
 from engram.llm.answers import sections
 from engram.llm.links import (
     NOTHING_KNOWN,
+    KnownContext,
     known_text,
     local_time,
     read_ends,
@@ -34,7 +42,10 @@ from engram.llm.links import (
 )
 from engram.llm.model_dates import date_of_relation, read_dates
 from engram.llm.replies import (
+    EntityReply,
     ExtractionReply,
+    FactReply,
+    RelationReply,
     one_line,
     parsed,
     read,
@@ -45,11 +56,7 @@ from engram.llm.replies import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from engram.core.policy import ExtractionPolicy, ModelPolicy
-    from engram.core.records import Fact, Turn
     from engram.llm.client import AnyModel
-    from engram.llm.links import KnownContext
-    from engram.llm.replies import EntityReply, FactReply, RelationReply
 
 
 @cache

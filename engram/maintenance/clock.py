@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engram.core import jsonl
-from engram.errors import EngramError
+from engram.errors import EngramError, Health
 from engram.vault import disk
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.policy import Policy
-    from engram.errors import Health
     from engram.pipeline.commits import CommitLog
 
 

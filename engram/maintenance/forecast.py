@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decay, lifecycle
@@ -11,7 +11,6 @@ from engram.core.records import Vitals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from engram.maintenance.passes.view import MemoryState, PassView
 

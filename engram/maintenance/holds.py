@@ -12,23 +12,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Create, Edit
 from engram.core.text import ulid
 from engram.errors import EngramError
-from engram.maintenance.passes.view import FileWrite
+from engram.maintenance.passes.view import FileWrite, Pass
 from engram.maintenance.schedule import PORTIONED_PASSES
 from engram.vault import disk, frontmatter, reviews
 from engram.vault.formats import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from datetime import tzinfo
 
     from engram.core.policy import ConsolidationPolicy
-    from engram.maintenance.passes.view import Pass
     from engram.maintenance.plan import RunPlan
     from engram.maintenance.report import Action
     from engram.vault.store import Vault

@@ -16,7 +16,7 @@ from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
 from engram.errors import BudgetSpentError, EngramError, ModelError
 from engram.maintenance.report import Action, Report, RunInterruptedError
-from engram.maintenance.schedule import CADENCES
+from engram.maintenance.schedule import CADENCES, Cadence, Schedule
 from engram.vault.runs import RUNS
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from engram.llm.answers import Answer
     from engram.maintenance.passes.view import ModelQuestion, Pass
     from engram.maintenance.run import Maintenance
-    from engram.maintenance.schedule import Cadence, Schedule
     from engram.pipeline.entity_removal import EntityRemoval
     from engram.pipeline.executor import Executor
     from engram.pipeline.imports import ImportLog, ImportRuns

@@ -9,19 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core.records import Create, Move
+from engram.core.records import BlockEdit, Change, Create, Edge, Entity, Fact, Move
 from engram.maintenance.passes.view import FileWrite
 from engram.vault import blocks, changes, entities, facts, frontmatter
 from engram.vault.changes import Write
-from engram.vault.edges import EDGES, edge_id
+from engram.vault.edges import EDGES, EdgeStore, edge_id
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from datetime import tzinfo
 
     from engram.core.policy import FilePolicy
-    from engram.core.records import BlockEdit, Change, Edge, Entity, Fact
-    from engram.vault.edges import EdgeStore
     from engram.vault.frontmatter import Note
     from engram.vault.store import Vault
 

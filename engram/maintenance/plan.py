@@ -11,7 +11,16 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core.records import BlockEdit, Create, Edit, Fact, Move
+from engram.core.records import (
+    BlockEdit,
+    Change,
+    Create,
+    Edit,
+    Fact,
+    Move,
+    Usage,
+    VectorStorage,
+)
 from engram.errors import EngramError, unexpected
 from engram.maintenance.overlay import Overlay
 from engram.maintenance.passes.view import (
@@ -26,25 +35,24 @@ from engram.maintenance.passes.view import (
     NewCase,
     NewEdge,
     NewMemory,
+    Pass,
     PassView,
+    Step,
     VectorPrecision,
     ViewUpdate,
 )
 from engram.maintenance.report import Action, RunInterruptedError
 from engram.maintenance.schedule import PORTIONED_PASSES
 from engram.vault import blocks, disk, facts, frontmatter, reviews
-from engram.vault.edges import EDGES
+from engram.vault.edges import EDGES, EdgeStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
     from engram.core.actions import Proposal
-    from engram.core.records import Change, Usage, VectorStorage
-    from engram.maintenance.passes.view import Pass, Step
     from engram.pipeline.write import NoteWriter
     from engram.vault.changes import Write
-    from engram.vault.edges import EdgeStore
 
 
 ROUNDS = 8

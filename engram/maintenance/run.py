@@ -19,13 +19,13 @@ from engram.maintenance.holds import Holds, PlanWithHolds, path_of
 from engram.maintenance.passes import lifecycle
 from engram.maintenance.plan import RunPlan
 from engram.maintenance.report import Action, Progress, Report, counts
-from engram.maintenance.schedule import cadence_of, passes_of
+from engram.maintenance.schedule import Cadence, cadence_of, passes_of
 from engram.maintenance.snapshot import Snapshot
 from engram.pipeline.forgetting import Forgetting
 from engram.pipeline.turn_edits import TurnEdits
-from engram.pipeline.write import action_row, reversed_row
+from engram.pipeline.write import NoteWriter, action_row, reversed_row
 from engram.vault import frontmatter, reviews
-from engram.vault.changes import plan_undo, settle
+from engram.vault.changes import RecordedRun, Write, plan_undo, settle
 from engram.vault.runs import DECISION, FILING, RUNS, UNDO
 from engram.vault.store import ACTIONS, HASHES
 
@@ -45,12 +45,9 @@ if TYPE_CHECKING:
     from engram.maintenance.clock import FreezeGuard
     from engram.maintenance.passes.view import ModelQuestion, Pass
     from engram.maintenance.report import Interruption
-    from engram.maintenance.schedule import Cadence
     from engram.pipeline.compare import Comparison
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.usage import UsageTracker
-    from engram.pipeline.write import NoteWriter
-    from engram.vault.changes import RecordedRun, Write
     from engram.vault.git import Git
 
     LogRows = Mapping[str, Sequence[Mapping[str, object]]]

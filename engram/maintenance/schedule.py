@@ -11,7 +11,7 @@ also the action in the log, the key in the counts of a run, and the argument of
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Literal
 
 from engram.errors import BadRequestError, NotFoundError
@@ -31,7 +31,6 @@ from engram.vault import disk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import tzinfo
     from pathlib import Path
 
     from engram.core.policy import ConsolidationPolicy

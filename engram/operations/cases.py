@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import FiledTurn
+from engram.core.records import Fact, FiledTurn
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.recall import formatting
 from engram.vault import disk, facts, frontmatter, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from engram.config import Settings
     from engram.core import trust
-    from engram.core.records import Fact
     from engram.index.search import Index
     from engram.vault.frontmatter import Note
     from engram.vault.store import Vault

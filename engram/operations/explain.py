@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from engram.core import actions, decay, graph, lifecycle, trust
 from engram.core import importance as core_importance
 from engram.core.forgetting import Utterance
-from engram.core.records import Fact, FiledTurn
+from engram.core.records import Fact, FiledTurn, Usage, Vitals
 from engram.errors import NotFoundError
 from engram.maintenance.forecast import CURVE_POINTS, SOUND
 from engram.operations.results import Explained, Shown
@@ -27,7 +27,6 @@ from engram.vault.store import ACTIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from engram.core.records import Usage, Vitals
     from engram.operations.listing import FactTable
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.usage import UsageTracker

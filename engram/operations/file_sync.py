@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import decide
 from engram.core.classify import with_new_time
-from engram.core.records import Edit, Fact, Move
+from engram.core.records import Change, Edit, Fact, Move, Problem
 from engram.core.turn_versions import text_digest
 from engram.errors import ConflictError, NotFoundError
 from engram.operations.results import Reindexed
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from engram.core.records import Change, Problem
     from engram.index.diff import Diff, EditedFact
     from engram.maintenance.schedule import Schedule
     from engram.operations.notes import Keys

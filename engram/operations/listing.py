@@ -16,27 +16,20 @@ from sys import intern
 from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import lifecycle
-from engram.core.entities import OWNER, name_key
+from engram.core.entities import OWNER, EntityNames, name_key
 from engram.core.language.words import ANY_STOP, capitalised
 from engram.core.lifecycle import STAGES
 from engram.core.personas import display_persona, sees
 from engram.core.records import STATUSES, Fact
 from engram.ingest import requests
 from engram.operations.results import MemoryPage
-from engram.operations.signature import (
-    ANY_CALLER,
-    TIME,
-    After,
-    Between,
-    operation,
-)
+from engram.operations.signature import ANY_CALLER, TIME, After, Between, operation
 from engram.recall import formatting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.entities import EntityNames
     from engram.index.search import Index
     from engram.operations.retrieval import Retriever
 

@@ -11,18 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import lifecycle, todos
 from engram.core.language.secrets import redact
-from engram.core.records import (
-    HIGH,
-    SENSITIVITIES,
-    UNKNOWN_PERSONA,
-    Fact,
-    FiledTurn,
-)
+from engram.core.records import HIGH, SENSITIVITIES, UNKNOWN_PERSONA, Fact, FiledTurn
 from engram.errors import BadRequestError, ConflictError, ForbiddenError
-from engram.operations.notes import ACTIVE
+from engram.operations.notes import ACTIVE, Keys
 from engram.operations.results import Forgotten, Sensitivity, Settled, Updated, Verified
 from engram.operations.signature import AnyId, Id, operation
-from engram.pipeline.forgetting import USER_DECIDED
+from engram.pipeline.forgetting import USER_DECIDED, Forgetting
 from engram.pipeline.write import KNOWN, action_row
 from engram.recall.topics import ENDED
 from engram.vault import facts
@@ -32,10 +26,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.operations.file_sync import NoteEditor
-    from engram.operations.notes import Keys
     from engram.operations.review import ReviewQueue
     from engram.pipeline.entity_removal import EntityRemoval
-    from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.usage import UsageTracker
 
 USER_ASKED = "the user asked"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engram.core.records import Move
+from engram.core.records import Change, Fact, Move
 from engram.pipeline.forgetting import USER_DECIDED
 from engram.vault import facts, frontmatter, reviews
 from engram.vault.formats import unused_name
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from engram.core.records import Change, Fact
     from engram.pipeline.write import NoteWriter
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import purge
-from engram.core.records import Fact, FiledTurn
+from engram.core.records import Entity, Fact, FiledTurn
 from engram.errors import BadRequestError, EngramError, ForbiddenError, NotFoundError
 from engram.operations.results import Purged
 from engram.operations.signature import operation
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.purge import Traces
-    from engram.core.records import Entity
     from engram.index.database import Unit
     from engram.index.protocol import IndexStore
     from engram.ingest.intake import Intake

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core.language.injection import instruction
@@ -21,7 +21,6 @@ from engram.vault import disk, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import tzinfo
 
     from engram.core.policy import ReviewPolicy
     from engram.core.records import Fact

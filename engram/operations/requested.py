@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from engram.core import jsonl
 from engram.core.entities import name_key
 from engram.core.personas import sees
-from engram.core.records import ALL_PERSONAS, HIGH, Fact
+from engram.core.records import ALL_PERSONAS, HIGH, Entity, Fact
 from engram.errors import BadRequestError, ConflictError, NotFoundError
 from engram.maintenance.forecast import CURVE_POINTS
 from engram.maintenance.passes.requested import merging, synthesizing, uniting
-from engram.maintenance.schedule import CADENCES
+from engram.maintenance.schedule import CADENCES, Cadence
 from engram.operations.results import ComingChanges, LoggedRuns, RunReport
 from engram.operations.signature import Between, DryRun, operation
 from engram.vault import reviews
 from engram.vault.runs import DECISION, FILING, RUNS
 
 if TYPE_CHECKING:
-    from engram.core.records import Entity
     from engram.maintenance.loop import MaintenanceLoop
-    from engram.maintenance.schedule import Cadence
     from engram.operations.retrieval import Retriever
 
 

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core.ranking import PRESETS
-from engram.core.records import ALL_PERSONAS, UNKNOWN_PERSONA
+from engram.core.records import ALL_PERSONAS, UNKNOWN_PERSONA, RecallResult, SearchHit
 from engram.errors import ForbiddenError
 from engram.ingest import requests
 from engram.operations.results import Recalled
@@ -22,9 +22,15 @@ from engram.operations.signature import (
     Record,
     operation,
 )
-from engram.pipeline.usage import not_counted_reason
+from engram.pipeline.usage import UsageTracker, not_counted_reason
 from engram.recall import formatting, search
-from engram.recall.request import KINDS, RecallSources, request_for, time_limit
+from engram.recall.request import (
+    KINDS,
+    RecallRequest,
+    RecallSources,
+    request_for,
+    time_limit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,14 +38,11 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.language.echo import HandedOut
-    from engram.core.records import RecallResult, SearchHit
     from engram.index.conversations import SessionReader
     from engram.index.search import Index
     from engram.pipeline.embed import EmbeddingWorker
     from engram.pipeline.entities import EntityWriter
-    from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
-    from engram.recall.request import RecallRequest
 
 
 def asking(

@@ -18,7 +18,16 @@ from engram.core.language.echo import own_words
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.secrets import DOOR_CODE, redact
 from engram.core.language.states import states
-from engram.core.records import NO_PERSONA, REMEMBERED, UNKNOWN_PERSONA, Fact
+from engram.core.records import (
+    NO_PERSONA,
+    REMEMBERED,
+    UNKNOWN_PERSONA,
+    Candidate,
+    Extraction,
+    Fact,
+    FiledTurn,
+    Turn,
+)
 from engram.core.text import content_hash, ulid
 from engram.errors import (
     BadRequestError,
@@ -37,7 +46,7 @@ from engram.operations.signature import ANY_CALLER, TIME, Between, Id, Run, oper
 from engram.operations.table import checked
 from engram.pipeline.forgetting import FORGOTTEN
 from engram.pipeline.imports import AGAIN
-from engram.pipeline.reconcile import AskedFact
+from engram.pipeline.reconcile import AskedFact, KeptFact, Reconciler
 from engram.pipeline.write import KNOWN, action_row, reversed_row
 from engram.vault.facts import change
 
@@ -45,10 +54,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.records import Candidate, Extraction, FiledTurn, Turn
     from engram.operations.file_sync import NoteEditor
     from engram.operations.memories import MemoryOperations
-    from engram.pipeline.reconcile import KeptFact, Reconciler
 
 SAID_AGAIN = "you had it forgotten before; it is shown again"
 USER_ASKED = "the user asked"

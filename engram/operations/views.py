@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from engram.core.personas import own_name, sees
 from engram.core.records import ALL_PERSONAS, NO_PERSONA, Fact, FiledTurn
 from engram.errors import NotFoundError
-from engram.index.conversations import stem_of
+from engram.index.conversations import SessionReader, stem_of
 from engram.ingest import requests
-from engram.operations.explain import without_text
+from engram.operations.explain import Explainer, without_text
 from engram.operations.results import History, Sessions, SessionTurns
 from engram.operations.signature import (
     ANY_CALLER,
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from engram.index.conversations import SessionReader
     from engram.index.database import SessionFile
-    from engram.operations.explain import Explainer
     from engram.operations.retrieval import Retriever
 
     Row = dict[str, Any]

@@ -28,7 +28,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engram.core import boxes
-from engram.errors import EngramError, NotFoundError, StorageError
+from engram.errors import EngramError, Health, NotFoundError, StorageError
 from engram.vault import boxes as forms
 from engram.vault import changes
 from engram.vault.boxes import OPEN, TRACES, OpenBox
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.records import Box, Fact, Trace
-    from engram.errors import Health
     from engram.index.search import Index
     from engram.vault.store import Vault
 

@@ -7,34 +7,34 @@ extractor found in a turn.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core import trust
 from engram.core.categories import category_of
-from engram.core.classify import (
-    event_end,
-    importance_of,
-    is_end,
-    kind_of,
-    tier_of,
-)
+from engram.core.classify import event_end, importance_of, is_end, kind_of, tier_of
 from engram.core.entities import lifetime_end
 from engram.core.language.keep_requests import REMEMBER_TAG, asked_to_keep
 from engram.core.lifecycle import protection
 from engram.core.personas import fact_persona
-from engram.core.records import HIGH, Fact
+from engram.core.records import (
+    HIGH,
+    Candidate,
+    Fact,
+    FactLinks,
+    FiledTurn,
+    Interval,
+    Turn,
+)
 from engram.core.todos import LOOPS, lapsed
 from engram.core.user_facts import standing_attribute
 from engram.pipeline.forgetting import FORGOTTEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
     from engram.core.decide import Decision
     from engram.core.policy import Policy
-    from engram.core.records import Candidate, FactLinks, FiledTurn, Interval, Turn
 
 LOGGED_ACTIONS = {
     "create": "store",

@@ -12,14 +12,13 @@ import time
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from engram.errors import EngramError
+from engram.errors import EngramError, Health
 from engram.vault.git import Git
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.config import Settings
-    from engram.errors import Health
     from engram.index.protocol import IndexStore
     from engram.pipeline.executor import Executor
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from engram.core import actions, calibration, graph, ranking
 from engram.core.actions import Eligibility
 from engram.core.decide import Known
-from engram.core.importance import surprise
+from engram.core.importance import Surprise, surprise
 from engram.core.language import similarity
 from engram.core.lifecycle import hidden_reason
-from engram.core.records import Fact
+from engram.core.records import Edge, Fact
 from engram.errors import ConfigError, ModelError
 from engram.index.filters import SearchFilter
 from engram.index.states import StateSearch
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.importance import Surprise
     from engram.core.language.similarity import ParsedStatement
-    from engram.core.records import Edge
     from engram.index.search import Index
     from engram.pipeline.plan import WritePlan
 

@@ -26,18 +26,16 @@ from engram.core.language.dates import named_dates, spans, without_written_dates
 from engram.core.language.sentences import sentences
 from engram.core.language.words import language, of_oneself, words
 from engram.core.reading import with_named_dates
-from engram.core.records import Candidate, Fact, FactLinks, FiledTurn
+from engram.core.records import Candidate, Fact, FactLinks, FiledTurn, Interval
 from engram.extraction.rules.table import tidy, with_dates
-from engram.pipeline.retraction import sentence_tombstone
+from engram.pipeline.retraction import Retraction, sentence_tombstone
 from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from engram.core.records import Interval
     from engram.pipeline.plan import WritePlan
-    from engram.pipeline.retraction import Retraction
 
 TURNS = 10
 """Number of earlier turns of the user that a correction may refer to."""

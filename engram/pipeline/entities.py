@@ -27,13 +27,25 @@ from engram.core.entities import (
 from engram.core.language.privacy import words_are_private
 from engram.core.language.sentences import sentences
 from engram.core.language.states import continues_older_state
-from engram.core.records import Create, Edit, Move, Problem
+from engram.core.records import (
+    Change,
+    Create,
+    Edge,
+    Edit,
+    Entity,
+    Extraction,
+    Fact,
+    Move,
+    Problem,
+    Relation,
+    Turn,
+)
 from engram.core.relations import RelationUpdate, line_changes, relation_line
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.pipeline.relation_edges import StatedRelation, changed_edges
 from engram.vault import changes, disk, entities, frontmatter
 from engram.vault.edges import EdgeRow, EdgeStore, edge_id
-from engram.vault.paths import NOT_TEXT, UNKNOWN, is_text, printable, stat_of
+from engram.vault.paths import NOT_TEXT, UNKNOWN, Stat, is_text, printable, stat_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,17 +53,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.core.records import (
-        Change,
-        Edge,
-        Entity,
-        Extraction,
-        Fact,
-        Relation,
-        Turn,
-    )
     from engram.vault.frontmatter import Note
-    from engram.vault.paths import Stat
     from engram.vault.store import Vault
 
 REFRESH_SECONDS = 1.0

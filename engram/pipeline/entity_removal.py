@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.entities import OWNER, entity_ref, name_key
 from engram.core.language.words import words
-from engram.core.records import Edit, FiledTurn, Move
+from engram.core.records import Edge, Edit, Entity, Fact, FiledTurn, Move
 from engram.core.relations import relation_line
 from engram.core.text import is_ulid
 from engram.vault import changes, disk, entities, frontmatter
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from engram.core.records import Edge, Entity, Fact
     from engram.index.search import Index
     from engram.pipeline.entities import EntityWriter
     from engram.vault.edges import EdgeRow

@@ -28,7 +28,7 @@ from engram.extraction.rules.people import is_of_he_or_she
 from engram.index import hiding
 from engram.index.filters import SearchFilter
 from engram.pipeline.summary_removal import SummaryRemoval
-from engram.pipeline.write import action_row
+from engram.pipeline.write import NoteWriter, action_row
 from engram.vault import reviews
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
         Sequence,
     )
     from datetime import datetime
-
-    from engram.pipeline.write import NoteWriter
 
 FORGOTTEN = "the user had it forgotten"
 DELETED = "a person deleted the note"

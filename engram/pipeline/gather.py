@@ -10,31 +10,27 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engram.core import actions, changes, decide, lifecycle, trust
-from engram.core.actions import Eligibility
+from engram.core.actions import Action, Eligibility
 from engram.core.attributes import attribute
 from engram.core.classify import is_trivial
-from engram.core.decide import REMOVED_BEFORE, Known, Statement
+from engram.core.decide import REMOVED_BEFORE, Known, Relation, Statement
 from engram.core.entities import name_key
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.quotations import parts
 from engram.core.language.secrets import is_redacted
-from engram.core.language.states import in_context
+from engram.core.language.states import State, in_context
 from engram.core.lifecycle import hidden_reason
 from engram.core.text import content_hash
 from engram.core.trust import containment_reason
 from engram.ingest.requests import NOT_KEPT
-from engram.pipeline.compare import STATUSES
+from engram.pipeline.compare import STATUSES, Comparison
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.actions import Action
-    from engram.core.decide import Relation
-    from engram.core.language.states import State
     from engram.core.records import Fact, FiledTurn, Turn
     from engram.pipeline.candidates import Said
-    from engram.pipeline.compare import Comparison
     from engram.pipeline.plan import WritePlan
     from engram.pipeline.write import NoteWriter
 

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import REMEMBERED
+from engram.core.records import REMEMBERED, FiledTurn
 from engram.core.text import ulid
 from engram.errors import BadRequestError, ConflictError, NotFoundError
 from engram.vault import disk, sessions
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from engram.core.records import FiledTurn
     from engram.pipeline.turn_edits import TurnEdits
 
 IMPORT = "import"

@@ -20,7 +20,7 @@ from engram.core import ranking, todos
 from engram.core.language.sentences import MASK, plain, sentences
 from engram.core.language.words import STOP, words
 from engram.core.lifecycle import hidden_reason
-from engram.core.records import Fact
+from engram.core.records import Fact, Turn
 from engram.index.filters import SearchFilter
 from engram.index.hiding import is_sensitive
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from engram.core.entities import EntityNames
-    from engram.core.records import Turn
     from engram.pipeline.compare import Comparison
 
 ALWAYS = (

@@ -17,7 +17,7 @@ from engram.core.entities import (
     name_key,
     relation_label,
 )
-from engram.core.records import FiledTurn
+from engram.core.records import Extraction, FiledTurn, Relation, Turn
 from engram.core.trust import source_class
 from engram.extraction.rules.engine import EXTRACTOR, introduced_names, is_person
 from engram.pipeline.write import action_row
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from engram.core.records import Extraction, Relation, Turn
     from engram.index.search import Index
     from engram.pipeline.entities import EntityWriter
 

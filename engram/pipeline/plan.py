@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from engram.core import decide, todos
 from engram.core.language.keep_requests import REMEMBER_TAG
-from engram.core.records import Create, Fact
+from engram.core.records import Change, Create, Fact
 from engram.core.text import content_hash
 from engram.errors import ConflictError
 from engram.pipeline.forgetting import tombstone
-from engram.pipeline.write import action_row
+from engram.pipeline.write import NoteWriter, action_row
 from engram.vault import changes, facts, frontmatter, reviews
 from engram.vault.frontmatter import NOT_UTF_8, UNREADABLE_KEYS
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.decide import Effect, Known
     from engram.core.importance import Surprise
-    from engram.core.records import Change
-    from engram.pipeline.write import NoteWriter
 
 Case = tuple[str, str]
 """Id and path of a note in `review/`."""

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, cast
 from engram.core.entities import names_subject
 from engram.core.language.privacy import reference, words_are_private
 from engram.core.language.words import words
-from engram.core.records import Edit, FiledTurn
-from engram.pipeline.write import action_row
+from engram.core.records import Edit, Extraction, FiledTurn
+from engram.pipeline.write import NoteWriter, action_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from engram.core.buffer import WaitingTurn
-    from engram.core.records import Extraction
     from engram.ingest.queue import Batch
-    from engram.pipeline.write import NoteWriter
 
 ASKED = "the user asked to keep it private"
 TURNS_BEFORE = 6

@@ -16,6 +16,7 @@ from engram.errors import (
     BadRequestError,
     ConflictError,
     EngramError,
+    Health,
     ModelError,
     NotFoundError,
     UnavailableError,
@@ -24,8 +25,8 @@ from engram.extraction.rules import engine
 from engram.ingest import intake as ingest_intake
 from engram.ingest import requests
 from engram.ingest.messages import as_turns
-from engram.ingest.queue import ASKED, UNFORESEEN
-from engram.pipeline.reconcile import BatchResult
+from engram.ingest.queue import ASKED, UNFORESEEN, Batch, State
+from engram.pipeline.reconcile import BatchResult, Reconciler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,14 +34,11 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.records import Extraction, Turn
-    from engram.errors import Health
     from engram.ingest.intake import Intake
-    from engram.ingest.queue import Batch, State
     from engram.pipeline.commits import CommitLog
     from engram.pipeline.distil import Distiller
     from engram.pipeline.executor import Executor
     from engram.pipeline.readiness import Readiness
-    from engram.pipeline.reconcile import Reconciler
 
 
 class TurnPipeline:

@@ -14,19 +14,17 @@ from engram.core.categories import category_of
 from engram.core.decide import Effect
 from engram.core.language.promises import only_says_done, reports
 from engram.core.language.role_play import played
-from engram.core.records import Fact, FiledTurn
+from engram.core.records import Fact, FiledTurn, Turn
 from engram.index.filters import SearchFilter
 from engram.pipeline.plan import WritePlan
-from engram.pipeline.write import action_row
+from engram.pipeline.write import NoteWriter, action_row
 from engram.vault import reviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from engram.core.records import Turn
     from engram.core.todos import Settlement
-    from engram.pipeline.write import NoteWriter
 
 RULE = "rule"
 NEAREST = 5

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.core import trust
-from engram.core.records import Extraction
+from engram.core.records import Candidate, Extraction, Fact, FiledTurn, Turn
 from engram.errors import ConflictError, NotFoundError
 from engram.pipeline.apply import PlanWriter
 from engram.pipeline.boxes import BoxWriter
@@ -27,7 +27,7 @@ from engram.pipeline.entity_removal import EntityRemoval
 from engram.pipeline.forgetting import Forgetting
 from engram.pipeline.imports import ImportRuns
 from engram.pipeline.owner import OwnerNames
-from engram.pipeline.plan import WritePlan
+from engram.pipeline.plan import Case, WritePlan
 from engram.pipeline.privacy import (
     keep_private,
     with_borrowed_privacy,
@@ -35,21 +35,16 @@ from engram.pipeline.privacy import (
 )
 from engram.pipeline.promises import PromiseSettler
 from engram.pipeline.retraction import Retraction
-from engram.pipeline.steps import CandidateSteps
+from engram.pipeline.steps import CandidateResult, CandidateSteps
 from engram.pipeline.turn_edits import TurnEdits
-from engram.pipeline.write import action_row
+from engram.pipeline.write import NoteWriter, action_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from engram.core.decide import Decision
-    from engram.core.records import Candidate, Fact, FiledTurn, Turn
     from engram.ingest.queue import Batch
-    from engram.pipeline.plan import Case
-    from engram.pipeline.steps import CandidateResult
     from engram.pipeline.usage import UsageTracker
-    from engram.pipeline.write import NoteWriter
 
 FIRST_CORRECTED = 1000
 """Ordinal of the first corrected statement of a batch."""

@@ -13,18 +13,16 @@ from engram.core.entities import (
     relation_label,
 )
 from engram.core.language.dates import in_figures
-from engram.core.records import Edge
+from engram.core.records import Edge, Relation
 from engram.core.relations import ended_relations, update_relations
 from engram.core.trust import EXTERNAL
-from engram.vault.edges import EdgeRow, edge_id, relation_key
+from engram.vault.edges import EdgeRow, EdgeStore, edge_id, relation_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from engram.core.policy import LinkPolicy
-    from engram.core.records import Relation
-    from engram.vault.edges import EdgeStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from engram.core import trust
 from engram.core.language.equal_statements import are_equal
 from engram.core.language.retraction import (
+    Withdrawal,
     codes,
     named_codes,
     names,
@@ -25,13 +26,14 @@ from engram.core.language.role_play import played
 from engram.core.language.sentences import sentences
 from engram.core.language.states import state_asked_for
 from engram.core.language.topics import content, frame_words, is_question
-from engram.core.records import Fact, FiledTurn
+from engram.core.records import Candidate, Extraction, Fact, FiledTurn, Relation
 from engram.core.text import content_hash, normalise
 from engram.extraction.rules.people import is_name
 from engram.pipeline.forgetting import (
     RULE,
     STATUSES,
     TAKEN_BACK,
+    Forgetting,
     HidePlan,
     naming,
     sentences_of,
@@ -39,19 +41,10 @@ from engram.pipeline.forgetting import (
 from engram.vault import reviews
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Iterable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.language.retraction import Withdrawal
-    from engram.core.records import Candidate, Extraction, Relation
     from engram.index.states import StateSearch
-    from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.write import NoteWriter
 
 ASKED = "the user asked to forget it"

@@ -21,33 +21,38 @@ from engram.core.decide import (
     ALREADY_FILED,
     SAME_WORDS,
     Decision,
+    Effect,
+    Statement,
     decide,
     is_scheduled,
 )
 from engram.core.entities import subjects
-from engram.core.importance import after_surprise
+from engram.core.importance import Surprise, after_surprise
 from engram.core.language.dates import next_beginning
 from engram.core.language.privacy import turn_of_words
 from engram.core.language.quotations import narrowed
-from engram.core.records import Fact, FactLinks
+from engram.core.records import (
+    Candidate,
+    Extraction,
+    Fact,
+    FactEnd,
+    FactLinks,
+    FiledTurn,
+    Turn,
+)
 from engram.core.text import ulid
 from engram.pipeline.candidates import Said, candidate_fact, log_row
-from engram.pipeline.forgetting import FORGOTTEN
+from engram.pipeline.forgetting import FORGOTTEN, Forgetting
 from engram.pipeline.gather import Gatherer
-from engram.pipeline.write import action_row
+from engram.pipeline.write import NoteWriter, action_row
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.core.decide import Effect, Statement
-    from engram.core.importance import Surprise
-    from engram.core.records import Candidate, Extraction, FactEnd, FiledTurn, Turn
     from engram.ingest.queue import Batch
     from engram.pipeline.compare import Comparison
     from engram.pipeline.entities import EntityWriter
-    from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.plan import WritePlan
-    from engram.pipeline.write import NoteWriter
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.core import lifecycle
-from engram.core.records import FiledTurn
+from engram.core.records import Fact, FiledTurn
 from engram.core.turn_versions import base_id, first_id, overlaps, replaces
-from engram.pipeline.forgetting import HidePlan
-from engram.pipeline.write import action_row
+from engram.pipeline.forgetting import Forgetting, HidePlan
+from engram.pipeline.write import NoteWriter, action_row
 from engram.vault import reviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.records import Fact
-    from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.retraction import Withdrawn
-    from engram.pipeline.write import NoteWriter
 
 EDITED = "the message was edited"
 DELETED = "the message was deleted"

@@ -10,24 +10,21 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core import actions, decay
-from engram.core.records import Fact
+from engram.core.records import Fact, SearchHit, Usage
 from engram.core.text import content_hash
 from engram.vault.facts import is_derived_id
-from engram.vault.usage import ALL
+from engram.vault.usage import ALL, UsageLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import tzinfo
 
     from engram.core.policy import Policy
-    from engram.core.records import SearchHit, Usage
     from engram.index.search import Index
-    from engram.vault.usage import UsageLog
 
 
 def not_counted_reason(as_of: datetime | None, *, explain: bool) -> str | None:

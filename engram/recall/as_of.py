@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core import lifecycle, personas
-from engram.core.ranking import Scored
+from engram.core.ranking import Question, Scored
 from engram.core.records import ALL_PERSONAS, Fact
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.ranking import Question
     from engram.index.database import Unit
     from engram.index.filters import SearchFilter
     from engram.index.search import Index

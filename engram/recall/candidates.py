@@ -24,7 +24,12 @@ from engram.errors import ConfigError, ModelError
 from engram.recall import as_of as recall_as_of
 from engram.recall import formatting
 from engram.recall.hits import SAID_HERE, recallable
-from engram.recall.request import RankedCandidates, RecallSearch, search_filter
+from engram.recall.request import (
+    RankedCandidates,
+    RecallSearch,
+    RecallSources,
+    search_filter,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -35,7 +40,6 @@ if TYPE_CHECKING:
     from engram.index.database import Unit
     from engram.index.filters import SearchFilter
     from engram.index.search import Index
-    from engram.recall.request import RecallSources
 
 
 @dataclass(slots=True)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from engram.core import lifecycle, personas, user_facts
 from engram.core.categories import category_of
-from engram.core.entities import entity_ref, name_key
+from engram.core.entities import EntityNames, entity_ref, name_key
 from engram.core.language.words import words
-from engram.core.records import Fact
+from engram.core.records import Entity, Fact, SearchHit
 from engram.core.text import normalise
-from engram.core.trust import EXTERNAL
+from engram.core.trust import EXTERNAL, Provenance
 from engram.recall import formatting
 from engram.recall.topics import past_states
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.entities import EntityNames
-    from engram.core.records import Entity, SearchHit
-    from engram.core.trust import Provenance
     from engram.index.search import Index
 
 _NAME_WORDS = 4

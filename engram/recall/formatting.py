@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, fields, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from engram.core import ranking, trust
 from engram.core.personas import display_persona
 from engram.core.reading import adds_words, reading_of, with_named_dates
-from engram.core.records import HIGH, Fact, FiledTurn, SearchHit
+from engram.core.records import HIGH, Fact, FiledTurn, RecallResult, SearchHit
 from engram.core.sessions import EPISODES
 from engram.vault import facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import tzinfo
 
     from engram.core.graph import WeightedEdge
     from engram.core.policy import TrustPolicy
-    from engram.core.records import RecallResult
     from engram.index.database import Unit
     from engram.index.search import Index
 

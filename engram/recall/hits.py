@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle, personas, todos
 from engram.core.decide import is_over
-from engram.core.records import UNKNOWN_PERSONA, Fact, FiledTurn
+from engram.core.records import UNKNOWN_PERSONA, Fact, FiledTurn, SearchHit
 from engram.core.text import content_hash
-from engram.index.database import OwnNote
+from engram.index.database import OwnNote, Unit
 from engram.recall import formatting
 from engram.vault.paths import FilePlace
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from engram.core.policy import RecallPolicy
-    from engram.core.records import SearchHit
-    from engram.index.database import Unit
     from engram.index.search import CurrentFile, Index
     from engram.recall.request import RankedCandidates, RecallRequest, RecallSearch
     from engram.recall.topics import PastState

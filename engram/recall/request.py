@@ -8,28 +8,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import EntityNames
-from engram.core.records import (
-    ALL_PERSONAS,
-    Fact,
-    Usage,
-)
+from engram.core.records import ALL_PERSONAS, Edge, Fact, Usage
 from engram.errors import BadRequestError
 from engram.index.filters import SearchFilter
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import (
-        Callable,
-        Collection,
-        Iterable,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.config import Settings
     from engram.core import ranking
-    from engram.core.records import Edge
     from engram.index.database import Unit
     from engram.index.search import Index
 

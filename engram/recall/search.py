@@ -24,12 +24,7 @@ from engram.core.entities import OWNER, entity_ref
 from engram.core.excerpts import count_tokens
 from engram.core.language.promises import agenda, says_duty
 from engram.core.language.words import words
-from engram.core.records import (
-    ALL_PERSONAS,
-    Fact,
-    FiledTurn,
-    RecallResult,
-)
+from engram.core.records import ALL_PERSONAS, Fact, FiledTurn, RecallResult, SearchHit
 from engram.index.filters import STATES_NOTHING
 from engram.recall import formatting
 from engram.recall.candidates import find_candidates
@@ -55,17 +50,11 @@ from engram.recall.slots import with_slot
 from engram.recall.topics import PastState, past_states, with_newest_first
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Iterable,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.config import Settings
     from engram.core.graph import WeightedEdge
-    from engram.core.records import SearchHit
     from engram.index.database import Unit
     from engram.index.search import Index
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engram.core import personas, ranking
 from engram.core.attributes import attribute
-from engram.core.language.states import USER, names_same, state_asked_for
+from engram.core.language.states import USER, State, names_same, state_asked_for
 from engram.recall.hits import recallable
 from engram.recall.topics import is_over
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.language.states import State
     from engram.core.records import Fact
     from engram.index.database import Unit
     from engram.recall.request import RankedCandidates, RecallSearch

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.core.markdown import escape, plain_text, replace_block, unescape
-from engram.core.records import Line, Page
+from engram.core.records import BlockEdit, Line, Page
 from engram.core.text import is_ulid
 from engram.vault import frontmatter as notes
 from engram.vault.entities import with_relations
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.core.policy import FilePolicy
-    from engram.core.records import BlockEdit
 
 PROSE = ("description", "story")
 """Blocks of sentences, placed below the title; blocks of list items follow at the end.

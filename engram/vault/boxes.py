@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from engram.core import boxes, jsonl
 from engram.core.markdown import plain_text, replace_block
-from engram.core.policy import FilePolicy
+from engram.core.policy import BoxPolicy, FilePolicy
 from engram.core.records import Box, Trace
 from engram.core.text import slug
 from engram.errors import ConflictError, EngramError, StorageError
@@ -24,9 +24,7 @@ from engram.vault.formats import time_text, time_value, title, unescaped_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import tzinfo
 
-    from engram.core.policy import BoxPolicy
     from engram.vault.store import Vault
 
 OPEN = "state/open-boxes.jsonl"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.core.records import Create, Move
+from engram.core.records import Change, Create, Edit, Move
 from engram.errors import ConflictError, EngramError
 from engram.vault import disk, facts, frontmatter
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from engram.core.records import Change, Edit
     from engram.vault.store import Vault
 
 INCOMPLETE = "another change of its group has to wait"

@@ -18,12 +18,11 @@ from engram.core import jsonl
 from engram.core.records import EDGE_TYPES, Edge
 from engram.core.relations import DAY
 from engram.vault import disk
-from engram.vault.paths import stat_of
+from engram.vault.paths import Stat, stat_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engram.vault.paths import Stat
     from engram.vault.store import Vault
 
 EDGES = "state/edges.jsonl"

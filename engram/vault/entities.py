@@ -19,7 +19,7 @@ from engram.core.relations import DAY
 from engram.core.text import is_ulid, ulid, ulid_time
 from engram.vault.facts import link
 from engram.vault.formats import blocks, time_text, time_value, without_blocks
-from engram.vault.paths import is_conflict_copy, stat_of
+from engram.vault.paths import Stat, is_conflict_copy, stat_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.vault.frontmatter import Note
-    from engram.vault.paths import Stat
 
 FOLDER = "entities"
 FOLDERS = {

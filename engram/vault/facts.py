@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 from engram.core.categories import PLAIN, category_named
@@ -25,7 +25,6 @@ from engram.vault.formats import time_text, time_value, unused_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import tzinfo
 
     from engram.vault.frontmatter import Note
 

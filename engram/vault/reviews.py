@@ -8,20 +8,17 @@ that heading.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engram.core.markdown import escape, plain_text, unescape
-from engram.core.records import Create, Problem
+from engram.core.records import Create, Fact, Problem
 from engram.core.text import content_hash, is_ulid, slug, ulid, ulid_time
 from engram.vault.formats import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
-    from datetime import tzinfo
-
-    from engram.core.records import Fact
 
 KIND = "review"
 """The `kind` of a note that asks about two memories and is not a memory itself."""

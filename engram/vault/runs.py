@@ -17,14 +17,13 @@ from engram.core.decide import JUDGEMENTS_FILE
 from engram.core.text import ulid
 from engram.errors import ConflictError, NotFoundError, StorageError
 from engram.vault import disk
-from engram.vault.changes import FileStep, RecordedRun
+from engram.vault.changes import FileStep, RecordedRun, Write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from engram.vault.changes import Write
     from engram.vault.store import Vault
 
 RUNS = "state/runs.jsonl"

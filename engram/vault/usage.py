@@ -30,14 +30,13 @@ from engram.core import jsonl
 from engram.core.records import Usage
 from engram.errors import EngramError, NotFoundError, StorageError
 from engram.vault import disk
-from engram.vault.paths import stat_of
+from engram.vault.paths import Stat, stat_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from engram.core.policy import UsagePolicy
-    from engram.vault.paths import Stat
     from engram.vault.store import Vault
 
 USAGE = "state/usage"

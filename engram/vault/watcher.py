@@ -37,7 +37,14 @@ from watchdog.events import (
 )
 from watchdog.observers.api import BaseObserver
 from watchdog.observers.inotify import InotifyEmitter
-from watchdog.observers.inotify_c import InotifyEvent, InotifyFD
+from watchdog.observers.inotify_c import (
+    CallbackId,
+    InotifyEvent,
+    InotifyFD,
+    Mask,
+    WatchCallback,
+    WatchDescriptor,
+)
 from watchdog.observers.polling import PollingObserver
 
 from engram.vault.paths import is_below, is_ignored, kind_of
@@ -45,12 +52,6 @@ from engram.vault.paths import is_below, is_ignored, kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from watchdog.observers.inotify_c import (
-        CallbackId,
-        Mask,
-        WatchCallback,
-        WatchDescriptor,
-    )
     from watchdog.utils import BaseThread
 
     from engram.core.policy import FilePolicy

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.core.language.date_words import STOPS, tokens
+from engram.core.language.date_words import STOPS, Lexicon, Tense, Value, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from engram.core.language.date_words import Lexicon, Tense, Value
 
 _WINDOW = 40
 """Tokens on each side of a time that may show the direction of its sentence."""

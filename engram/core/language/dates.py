@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.language.date_tense import (
@@ -37,13 +37,7 @@ from engram.core.language.date_tense import (
     is_unreal,
     may_begin,
 )
-from engram.core.language.date_values import (
-    DAY,
-    GRAMMAR,
-    RULES,
-    DateMatch,
-    within,
-)
+from engram.core.language.date_values import DAY, GRAMMAR, RULES, DateMatch, within
 from engram.core.language.date_words import (
     LEXICONS,
     STOPS,
@@ -55,7 +49,6 @@ from engram.core.language.date_words import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from engram.core.records import Interval
 

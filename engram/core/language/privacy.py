@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING, Literal
 
 from engram.core.language import languages, quotations
 from engram.core.language.sentences import sentences
-from engram.core.records import REMEMBERED
+from engram.core.records import REMEMBERED, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-
-    from engram.core.records import Turn
 
 Reference = Literal["", "itself", "before", "after"]
 

@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
 from engram.core.language import languages
-from engram.core.language.states import KEY, grammar, states
+from engram.core.language.states import KEY, State, grammar, states
 from engram.core.language.words import content, language, words
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from engram.core.language.states import State
 
 EQUAL = 1.0
 """The same words."""

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.core.language.states import USER, grammar, of_clause
+from engram.core.language.states import USER, State, grammar, of_clause
 from engram.core.language.synonyms import synonyms
 from engram.core.language.words import STOP
 from engram.extraction.rules.table import pattern_of
@@ -19,7 +19,6 @@ from engram.extraction.rules.table import pattern_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.core.language.states import State
     from engram.extraction.rules.clauses import Clause
 
 _WORD = r"(?-i:(?=\w*[^\W\d_A-ZÀ-ÖØ-Þ])[^\W\d_a-zß-öø-ÿ][^\W\d_]+(?:[-'][^\W\d_]+)*)"

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
-from engram.core.language.states import USER
+from engram.core.language.states import USER, State
 from engram.extraction.rules.table import NAME, SPEAKERS, TITLED_NAME, pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from engram.core.language.states import State
 
 _NO_NAME = pattern_of("never_names")
 _NAMED = pattern_of("named")

@@ -19,15 +19,9 @@ from engram.core.language import languages
 from engram.core.language.dates import day_in_words, in_figures
 from engram.core.language.keep_requests import after_request
 from engram.core.language.sentences import MASK, is_doubtful, third_person
-from engram.core.language.states import (
-    USER,
-    State,
-    in_third_person,
-    of_clause,
-    states,
-)
+from engram.core.language.states import USER, State, in_third_person, of_clause, states
 from engram.core.language.wishes import wish_statement
-from engram.core.records import Candidate, Relation
+from engram.core.records import Candidate, Interval, Relation
 from engram.core.text import normalise
 from engram.extraction.rules.introductions import introduction, more_about_speaker
 from engram.extraction.rules.people import (
@@ -50,7 +44,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.policy import ExtractionPolicy
-    from engram.core.records import Interval
     from engram.extraction.rules.clauses import Clause, ClauseSpeaker
 
 LONGEST = 200

@@ -15,15 +15,13 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import Problem, Turn
+from engram.core.records import ImportedMemory, Problem, Turn
 from engram.ingest.importers import files, memories, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime, tzinfo
     from pathlib import Path
-
-    from engram.core.records import ImportedMemory
 
     Message = tuple[str, str, str, datetime | None]
     """The id, the role, the text and the time of a message."""

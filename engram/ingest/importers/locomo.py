@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Problem, Turn
@@ -11,7 +11,6 @@ from engram.ingest.importers import chats, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import tzinfo
     from pathlib import Path
 
 

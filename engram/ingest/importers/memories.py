@@ -20,7 +20,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 from zipfile import ZipFile
 
 from engram.core.records import ImportedMemory, Problem
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime, tzinfo
     from pathlib import Path
-    from typing import TextIO
 
 LONGEST = 2000
 """The most characters of one memory; a longer text is no single statement."""

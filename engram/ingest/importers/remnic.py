@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
-from engram.core.records import ImportedMemory, Problem
+from engram.core.records import Fact, ImportedMemory, Problem
 from engram.ingest.importers import markdown, memories
 from engram.vault import facts, frontmatter
 from engram.vault.formats import time_value
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime, tzinfo
     from pathlib import Path
-
-    from engram.core.records import Fact
 
 KIND = "remnic"
 FOLDER = "facts"

@@ -6,12 +6,11 @@ Every function takes a value of any type and never raises for an unexpected one.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
     from pathlib import Path
 
 _ROLES = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import entity_ref
 from engram.core.language.words import terms_of, words
-from engram.core.records import BlockEdit, Edge, Fact, Line
+from engram.core.records import BlockEdit, Edge, Entity, Fact, Line
 from engram.maintenance.passes.generated_text import (
     by_weight,
     link_name,
@@ -16,14 +16,18 @@ from engram.maintenance.passes.generated_text import (
     numbered,
 )
 from engram.maintenance.passes.groups import proposal_on
-from engram.maintenance.passes.view import Finding, ModelQuestion, NewEdge
+from engram.maintenance.passes.view import (
+    Finding,
+    MemoryState,
+    ModelQuestion,
+    NewEdge,
+    PassView,
+    Step,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
-
-    from engram.core.records import Entity
-    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 _SHORT = 2
 """The letters of terms that say nothing about an entity."""

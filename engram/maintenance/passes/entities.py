@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle
 from engram.core.entities import name_key
 from engram.core.language.words import words
-from engram.core.records import HIGH, BlockEdit, Edit, Fact, Line, Move
+from engram.core.records import HIGH, BlockEdit, Edit, Entity, Fact, Line, Move
 from engram.core.relations import current_lines
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
@@ -27,14 +27,16 @@ from engram.maintenance.passes.generated_text import (
     public_memories,
 )
 from engram.maintenance.passes.groups import link_list
-from engram.maintenance.passes.view import TRASH, ModelQuestion
+from engram.maintenance.passes.view import (
+    TRASH,
+    MemoryState,
+    ModelQuestion,
+    PassView,
+    Step,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import date, datetime
-
-    from engram.core.records import Entity
-    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 
 def unite(view: PassView, _now: datetime) -> list[Step]:

@@ -18,17 +18,20 @@ from engram.core import lifecycle, trust
 from engram.core.entities import EntityNames
 from engram.core.language.dates import named_dates
 from engram.core.reading import with_named_dates
-from engram.core.records import BlockEdit, Line
+from engram.core.records import BlockEdit, Fact, Line, Page
 from engram.core.text import normalise
 from engram.core.user_facts import Owner, attribute_of
-from engram.maintenance.passes.view import FileWrite, ModelQuestion
+from engram.maintenance.passes.view import (
+    FileWrite,
+    MemoryState,
+    ModelQuestion,
+    PassView,
+    Step,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
-
-    from engram.core.records import Fact, Page
-    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 STATE = "state/generated.json"
 _FORMER_STATE = "state/portraits.json"

@@ -7,16 +7,14 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.core import actions, decide, trust
-from engram.core.actions import Eligibility
-from engram.core.records import HIGH
+from engram.core.actions import Action, Eligibility, Proposal
+from engram.core.records import HIGH, Fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from engram.core.actions import Action, Proposal
     from engram.core.decide import Known
-    from engram.core.records import Fact
     from engram.maintenance.passes.view import MemoryState, PassView
 
 _UNLINKABLE = re.compile(r"[\[\]|#^/\\]")

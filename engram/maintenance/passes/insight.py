@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -39,15 +39,22 @@ from engram.maintenance.passes.groups import (
     seeds,
 )
 from engram.maintenance.passes.lifecycle import archive_move
-from engram.maintenance.passes.view import ChangeGroup, FileWrite, Finding, NewMemory
+from engram.maintenance.passes.view import (
+    ChangeGroup,
+    FileWrite,
+    Finding,
+    MemoryState,
+    NewMemory,
+    Pass,
+    PassView,
+    Step,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from engram.core.drift import DriftFinding
     from engram.core.policy import InsightPolicy
-    from engram.maintenance.passes.view import MemoryState, Pass, PassView, Step
 
 PROBED = "state/probed.json"
 ACTIONS = "state/memory-actions.jsonl"

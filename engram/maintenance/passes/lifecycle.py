@@ -12,7 +12,7 @@ import math
 import unicodedata
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from heapq import nsmallest
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -20,16 +20,22 @@ from typing import TYPE_CHECKING, Any
 from engram.core import decay, graph, jsonl, lifecycle
 from engram.core.actions import CREATION_ACTIONS
 from engram.core.language.words import terms_of
-from engram.core.records import BlockEdit, Edit, Move
-from engram.maintenance.passes.view import TRASH, EdgeUpdate, FileWrite, VectorPrecision
+from engram.core.records import BlockEdit, Edge, Edit, Fact, Move, VectorStorage
+from engram.maintenance.passes.view import (
+    TRASH,
+    EdgeUpdate,
+    FileWrite,
+    MemoryState,
+    Pass,
+    PassView,
+    Step,
+    VectorPrecision,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
-    from datetime import tzinfo
 
     from engram.core.policy import LinkPolicy
-    from engram.core.records import Edge, Fact, VectorStorage
-    from engram.maintenance.passes.view import MemoryState, Pass, PassView, Step
 
 
 TOPICS = "state/topics.json"

@@ -16,11 +16,12 @@ from engram.core import decay, decide
 from engram.core.decide import (
     JUDGED_THE_SAME,
     SAYS_THE_SAME,
+    Effect,
     Known,
     RelationKind,
     Statement,
 )
-from engram.core.records import Edit
+from engram.core.records import Edit, Fact
 from engram.core.text import content_hash
 from engram.core.todos import EXPIRED, FULFILLED, HABIT
 from engram.maintenance.passes.generated_text import numbered
@@ -39,16 +40,15 @@ from engram.maintenance.passes.view import (
     ChangeGroup,
     FileWrite,
     Finding,
+    MemoryState,
     NewCase,
+    PassView,
+    Step,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
-
-    from engram.core.decide import Effect
-    from engram.core.records import Fact
-    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 _SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
 

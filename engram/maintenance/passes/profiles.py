@@ -15,7 +15,7 @@ from engram.core.attributes import attribute
 from engram.core.categories import category_of
 from engram.core.language.states import USER, of_owner
 from engram.core.language.wishes import is_standing_wish
-from engram.core.records import BlockEdit, Line
+from engram.core.records import BlockEdit, Fact, Line
 from engram.core.text import normalise
 from engram.core.user_facts import SHARES, WISH, slots_of
 from engram.maintenance.passes.generated_text import (
@@ -30,14 +30,11 @@ from engram.maintenance.passes.generated_text import (
     public_memories,
     sentences,
 )
-from engram.maintenance.passes.view import ModelQuestion
+from engram.maintenance.passes.view import MemoryState, ModelQuestion, PassView, Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
-
-    from engram.core.records import Fact
-    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 PROFILE, IDENTITY = "profile.md", "IDENTITY.md"
 

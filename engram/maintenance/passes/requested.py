@@ -14,14 +14,20 @@ from engram.maintenance.passes.entities import retired_steps, united_steps
 from engram.maintenance.passes.generated_text import numbered
 from engram.maintenance.passes.insight import concluded_fact, is_known
 from engram.maintenance.passes.merge import merged_memories
-from engram.maintenance.passes.view import Finding, NewMemory
+from engram.maintenance.passes.view import (
+    Finding,
+    MemoryState,
+    NewMemory,
+    Pass,
+    PassView,
+    Step,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from engram.core.records import Entity
-    from engram.maintenance.passes.view import MemoryState, Pass, PassView, Step
 
 MOST_SOURCES = 40
 """Maximum number of memories from which one note is concluded."""

@@ -8,7 +8,7 @@ never changed: only keys of the front matter and generated blocks that no user e
 from __future__ import annotations
 
 import re
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from engram.core.importance import after_mentions
 from engram.core.language.words import words
 from engram.core.markdown import escape, read_block, replace_block, unescape
 from engram.core.planted import recallable_text
-from engram.core.records import Create, Edit
+from engram.core.records import Create, Edit, Fact, FiledTurn
 from engram.core.sessions import (
     EPISODES,
     SPINE_FILE,
@@ -27,6 +27,7 @@ from engram.core.sessions import (
     STATE_FILE,
     SUMMARY_KEYS,
     SUMMARY_LISTS,
+    SessionView,
     allowed_value,
     block_digest,
     due,
@@ -51,16 +52,18 @@ from engram.maintenance.passes.generated_text import (
     entity_names,
     local_date,
 )
-from engram.maintenance.passes.view import FileWrite, QuestionReply, Step
+from engram.maintenance.passes.view import (
+    FileWrite,
+    MemoryState,
+    PassView,
+    QuestionReply,
+    Step,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from engram.core.policy import SessionPolicy
-    from engram.core.records import Fact, FiledTurn
-    from engram.core.sessions import SessionView
-    from engram.maintenance.passes.view import MemoryState, PassView
 
 SECTIONS = {
     "profile": "Profile",

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 from engram.core import todos
 from engram.core.categories import PLAIN, category_of
 from engram.core.decide import is_called_off, is_scheduled
-from engram.core.records import Edit
-from engram.maintenance.passes.view import ChangeGroup
+from engram.core.records import Edit, Fact
+from engram.maintenance.passes.view import ChangeGroup, PassView, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime, tzinfo
-
-    from engram.core.records import Fact
-    from engram.maintenance.passes.view import PassView, Step
 
 CALLED_OFF = "the plan that would end it was called off"
 ANNOUNCED = "the day came on which it was announced to end"

@@ -7,10 +7,10 @@ have several storylines, and a macro lists them.
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from engram.core.records import BlockEdit, Line
+from engram.core.records import BlockEdit, Entity, Fact, Line
 from engram.core.text import slug
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
@@ -19,15 +19,12 @@ from engram.maintenance.passes.generated_text import (
     local_date,
     memories_by_entity,
 )
-from engram.maintenance.passes.view import ModelQuestion
+from engram.maintenance.passes.view import MemoryState, ModelQuestion, PassView, Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from engram.core.policy import ProfilePolicy
-    from engram.core.records import Entity, Fact
-    from engram.maintenance.passes.view import MemoryState, PassView, Step
 
 SUFFIX = "-story.md"
 _SLUG_BYTES = 60

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core import todos
 from engram.core.categories import PLAIN, category_of
 from engram.core.markdown import read_block
-from engram.core.records import Edit
+from engram.core.records import Edit, Fact, FiledTurn
 from engram.core.sessions import SPINE_FILE
 from engram.maintenance.passes.generated_text import link_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
-    from engram.core.records import Fact, FiledTurn
     from engram.maintenance.passes.view import PassView, Step
 
 _TICKED = re.compile(

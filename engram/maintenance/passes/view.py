@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,16 +26,15 @@ from engram.core.records import (
     Page,
     Usage,
     VectorStorage,
+    Vitals,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from datetime import datetime, tzinfo
 
     from engram.core.actions import Proposal
     from engram.core.decide import Known
     from engram.core.policy import Policy
-    from engram.core.records import Vitals
     from engram.core.sessions import SessionView
 
 
