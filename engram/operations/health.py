@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 NOTICE = "notice"
 """The level of a finding that needs no correction."""
 SHOWN_PATHS = 3
+BY_RULES = "rules, from plain English and German; a model (`[model]` in the configuration) reads every language"
 OPEN_MODE = "other users of this machine may read the vault; `chmod 700` closes it"
 OPEN_IT = "Give your user write access (`chmod -R u+rwX`), or mount it so that it can be written."
 NOTHING_TO_DO = "Nothing needs to be done: turns, undo history and index of each folder are separate."
@@ -240,6 +241,7 @@ class HealthOperations:
             "ready": ready,
             "uptime_seconds": round(time.monotonic() - self._started, 1),
             "extractor": self.extractor.name,
+            "learned_by": "" if self.settings.model else BY_RULES,
             "faults": self.health.problems(),
             "model_faults": self.extractor.failures,
             "budget": self._budget(),

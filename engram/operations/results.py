@@ -818,7 +818,10 @@ class VaultCounts(Counts):
 
 @dataclass(frozen=True, slots=True)
 class VaultStatus(Counts):
-    """The state of the process that has the vault open, and its faults."""
+    """The state of the process that has the vault open, and its faults.
+
+    `learned_by` says what the rules read and what a model would add, '' with a model.
+    """
 
     vault: str
     place: str
@@ -826,6 +829,7 @@ class VaultStatus(Counts):
     ready: bool
     uptime_seconds: float
     extractor: str
+    learned_by: str
     faults: dict[str, str]
     model_faults: int
     budget: dict[str, Any]

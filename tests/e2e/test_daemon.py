@@ -308,7 +308,7 @@ def test_the_background_daemon_is_found_and_ended_by_name(world):
     assert stopped == [f"process {started['pid']}"]
     done = world.run("status")
     assert (done.returncode, "no daemon answers" in done.stderr) == (3, True)
-    assert "extractor: rules" in done.stdout
+    assert "learned_by: rules, from plain English" in done.stdout
     assert "pid:" not in done.stdout
     assert world.json("down")["stopped"] == "nothing was running"
 
