@@ -119,7 +119,7 @@ def _work(memory: VaultMemory) -> None:
     memory.between_operations()
     for batch in memory.pipeline.due(memory.clock()):
         memory.pipeline.file(batch, memory.pipeline.distil(batch))
-    memory.maintenance_loop.tend(busy=memory.queue.is_busy())
+    memory.maintenance_loop.tend()
 
 
 def main() -> None:
