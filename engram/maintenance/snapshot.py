@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from engram.core.decide import Known
     from engram.core.records import Entity, Fact, Page
+    from engram.core.user_facts import Slot
     from engram.maintenance.report import Progress
     from engram.maintenance.schedule import Cadence
     from engram.pipeline.entities import EntityWriter
@@ -69,6 +70,8 @@ class Snapshot(VaultReader):
         self._entities: Mapping[str, Entity] = {}
         self._voices: dict[str, trust.TurnSource] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
+        self._facts: Mapping[str, Fact] = {}
+        self._slots: Mapping[str, Sequence[Slot]] | None = None
         self._answer_failures: dict[str, str] = {}
         self.answers = AnswerCache(
             self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers
@@ -101,6 +104,8 @@ class Snapshot(VaultReader):
             path: known for path, known in self._pages.items() if path in self._entities
         }
         self._voices = {}
+        self._facts = {fact.id: fact for fact in facts} if whole else {}
+        self._slots = None
         memories = {one.fact.id: one for one in self._memory_states(facts, whole=whole)}
         semantic = self.index.semantic
         return PassView(
@@ -143,6 +148,15 @@ class Snapshot(VaultReader):
     def check(self) -> None:
         """Raise RunInterruptedError if the run must be given up."""
         self.progress.check()
+
+    def slots(self, fact: Fact) -> Sequence[Slot]:
+        """Return what a memory gives; that of an unchanged one is read from the index."""
+        self.check()
+        if self._facts.get(fact.id) is not fact:
+            return super().slots(fact)
+        if self._slots is None:
+            self._slots = self.index.catalog.slots()
+        return self._slots.get(fact.id, ())
 
     def near(self, fact: Fact) -> Sequence[Known]:
         """Return the neighbours of a memory, from the cache."""

@@ -367,3 +367,13 @@ def test_questions_wait_for_others_of_their_task_two_weeks_at_most(tmp_path):
     assert ready(again, 14, describe=2) == {"describe"}
     assert ready(again, 15, describe=2) == set()
     assert ready(again, -1, describe=2) == {"describe"}
+
+
+# row: X31
+def test_what_memories_give_is_read_from_the_index(keeping, monkeypatch):
+    def refuse(text):
+        raise AssertionError(text)
+
+    keeping.fact("The user saw a red car.", kind="note", category="preference")
+    monkeypatch.setattr("engram.core.user_facts.states", refuse)
+    assert keeping.run(only="profile").failures == {}

@@ -89,21 +89,9 @@ def name_words(view: PassView) -> frozenset[str]:
 
 
 def attributes(view: PassView) -> Callable[[Fact], str]:
-    """Return a function from a memory to its attribute of the user (`attribute_of`).
-
-    The attribute of a statement is found once in a run, because it takes long.
-    """
+    """Return a function from a memory to its attribute of the user (`attribute_of`)."""
     owner = Owner(entity_names(view).is_owner, name_words(view))
-    known: dict[object, str] = view.once(attributes, dict, view.owner, owner.names)
-
-    def attribute(fact: Fact) -> str:
-        key = fact.text, fact.kind, fact.category, fact.about
-        if key not in known:
-            view.reader.check()
-            known[key] = attribute_of(fact, owner)
-        return known[key]
-
-    return attribute
+    return lambda fact: attribute_of(fact, owner, view.reader.slots(fact))
 
 
 def is_about_owner(view: PassView, fact: Fact) -> bool:

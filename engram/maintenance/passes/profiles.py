@@ -89,7 +89,7 @@ def _rows(view: PassView, fact: Fact) -> dict[tuple[str, str], Line]:
     """
     since = local_date(view, _since(fact))
     rows: dict[tuple[str, str], Line] = {}
-    for slot in slots_of(fact):
+    for slot in slots_of(fact) if view.reader.slots(fact) else ():
         subject = of_owner(slot.subject, name_words(view))
         if slot.over or not slot.written or subject[:1] != (USER,):
             continue

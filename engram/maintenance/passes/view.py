@@ -28,6 +28,7 @@ from engram.core.records import (
     VectorStorage,
     Vitals,
 )
+from engram.core.user_facts import Slot, slots_of
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -259,6 +260,10 @@ class VaultReader:
     def linking(self, name: str) -> Sequence[str]:  # noqa: ARG002
         """Return the paths of other notes that link to the note of this name."""
         return ()
+
+    def slots(self, fact: Fact) -> Sequence[Slot]:
+        """Return what a memory gives (`X31`), of an unchanged one as the index read it."""
+        return slots_of(fact)
 
     def near(self, fact: Fact) -> Sequence[Known]:  # noqa: ARG002
         """Return the active neighbours of a memory, nearest first, on the nominal scale."""
