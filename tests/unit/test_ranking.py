@@ -194,6 +194,15 @@ def test_the_floor_holds_for_what_only_meaning_found():
     assert sorted(one.key for one in fuse(found, near, 0.35, 0.2)) == ["far", "on"]
 
 
+# row: A17
+def test_a_similarity_below_the_floor_covers_nothing_of_the_question():
+    """A turn that only stands beside one that fits is no hit because of it."""
+    found = [scored("aye", 1.0), scored("fits", 2.0)]
+    near = [VectorMatch("aye", 0.1, 0.3), VectorMatch("fits", 0.6, 0.6)]
+    fits = {one.key: one.fit for one in fuse(found, near, 0.35, 0.2)}
+    assert fits == {"aye": 0.0, "fits": 0.6}
+
+
 @examples(60)
 @given(
     st.lists(st.floats(0.001, 100), max_size=6),
