@@ -108,7 +108,7 @@ def installation() -> Iterator[Row]:
             for one in requires(name) or ()
             if "extra ==" not in one
         ]
-    yield Row("install", "–", f"{len(seen)} packages", "–", size / 1e6, 120, " MB")
+    yield Row("install", "–", f"{len(seen)} packages", "–", size / 1e6, 110, " MB")
 
 
 def project_requirements() -> list[str]:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 QUERIES, EDITS, CHANGES, CALLS = 100, 20, 60, 20
 POOL = Policy().recall.pool
-MEMORY_BARS = ((10_000, 120.0), (100_000, 250.0), (1_000_000, 1200.0))
+MEMORY_BARS = ((1_000, 60.0), (10_000, 100.0), (100_000, 250.0), (1_000_000, 1200.0))
 
 
 # Index.
@@ -292,7 +292,7 @@ def serving(settings: Settings, home: Path, notes: int) -> Iterator[Row]:
             milliseconds(ours),
             beside,
             (ours - yardstick) * 1e3,
-            2.0,
+            0.7,
             " ms",
         )
         resident = rss(process)
@@ -372,7 +372,7 @@ def finding(path: str, settings: Settings, size: str) -> Iterator[Row]:
     late = quantile(waits, 0.95)
     middle = f"p50 {milliseconds(statistics.median(waits))}"
     yield Row(
-        "edit → found, p95", size, milliseconds(late), middle, late * 1e3, 1000, " ms"
+        "edit → found, p95", size, milliseconds(late), middle, late * 1e3, 500, " ms"
     )
 
 
@@ -394,5 +394,5 @@ def command_line(settings: Settings, home: Path, size: str) -> Iterator[Row]:
     yield ratio("CLI recall, CPU", size, ours, ("python -c pass", bare), 3.0)
     ours = child_cpu(engram("--help"), env, CALLS // 2)
     yield Row(
-        "engram --help, CPU", size, milliseconds(ours), "–", ours * 1e3, 150, " ms"
+        "engram --help, CPU", size, milliseconds(ours), "–", ours * 1e3, 60, " ms"
     )

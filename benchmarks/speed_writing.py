@@ -140,6 +140,11 @@ class CountingSyscalls(syscalls.Syscalls):
     def __init__(self) -> None:
         self.syncs = 0
 
+    def fsync(self, descriptor: int) -> None:
+        """Count and sync."""
+        self.syncs += 1
+        super().fsync(descriptor)
+
     def fdatasync(self, descriptor: int) -> None:
         """Count and sync."""
         self.syncs += 1
@@ -202,16 +207,19 @@ def note_writer(memory: VaultMemory, folder: Path, where: str = "") -> Iterator[
     """
     memory.executor.attended = True
     bare = Bare(folder / "bare")
-    ours, yardsticks, written = [], [], 0
+    ours, spent, yardsticks, written = [], [], [], 0
+    counter = CountingSyscalls()
     stood = notes(memory.settings.vault)
     for start in range(0, BATCHES * BATCH, BATCH):
         turns = list(material.turns(BATCHES * BATCH))[start : start + BATCH]
         memory.call("observe", {"turns": said(turns)})
         memory.queue.hurry()
-        begin = time.perf_counter()
-        for batch in memory.pipeline.due(datetime.now(UTC) + timedelta(days=1)):
-            memory.pipeline.file(batch, memory.pipeline.distil(batch))
-        ours.append(time.perf_counter() - begin)
+        with calls_through(syscalls.SYS if where else counter):
+            begin, cpu = time.perf_counter(), time.process_time()
+            for batch in memory.pipeline.due(datetime.now(UTC) + timedelta(days=1)):
+                memory.pipeline.file(batch, memory.pipeline.distil(batch))
+            ours.append(time.perf_counter() - begin)
+            spent.append(time.process_time() - cpu)
         before, stood = stood, notes(memory.settings.vault)
         contents = [
             path.read_bytes()
@@ -228,6 +236,20 @@ def note_writer(memory: VaultMemory, folder: Path, where: str = "") -> Iterator[
     yield ratio(
         f"filing {BATCH} turns{where}", "–", statistics.median(ours), beside, 3.0
     )
+    if not where:
+        middle, syncs = statistics.median(spent), counter.syncs / BATCHES
+        yield Row(
+            f"filing {BATCH} turns, CPU",
+            "–",
+            milliseconds(middle),
+            "–",
+            middle * 1e3,
+            6,
+            " ms",
+        )
+        yield Row(
+            f"filing {BATCH} turns, syncs", "–", f"{syncs:.1f}", "–", syncs, 5, ""
+        )
 
 
 def notes(vault: Path) -> dict[Path, tuple[int, int]]:
@@ -304,11 +326,16 @@ def importing(
     same bytes.
     """
     turns = list(material.turns(count, session_turns=100))
+    cpu = time.process_time()
     ours = seconds_of(lambda: observe.feed(iter(turns), memory.call))
+    spent = (time.process_time() - cpu) / count
     vault = memory.settings.vault
     yardstick = seconds_of(lambda: bare_import(vault, turns, folder))
     name = ("bare writes", yardstick)
     yield ratio(f"import of {count:,} turns{where}", "–", ours, name, 1.5)
+    if not where:
+        took = milliseconds(spent)
+        yield Row("import of a turn, CPU", "–", took, "–", spent * 1e3, 0.7, " ms")
 
 
 def importing_memories(memory: VaultMemory, folder: Path) -> Iterator[Row]:
