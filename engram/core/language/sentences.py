@@ -149,7 +149,8 @@ def clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield from _trimmed(text, start, end)
 
 
-_DOUBT = re.compile(rf"\b(?:{languages.any_pattern(_KEY, 'doubt')})\b", re.IGNORECASE)
+_DOUBT = rf"\b(?:{languages.any_pattern(_KEY, 'doubt')})\b"
+_DOUBTS = languages.Screen([("doubt", languages.LazyPattern(_DOUBT, re.IGNORECASE))])
 _NO_BLOOD_GROUP = "".join(rf"(?-i:(?<!\b{one}))" for one in ("A", "B", "AB", "O", "0"))
 _REFUSALS = languages.Screen(
     (reason, languages.LazyPattern(words, re.IGNORECASE))
@@ -240,12 +241,14 @@ def is_taken_back(sentence: str) -> bool:
 
 def is_doubtful(clause: str) -> bool:
     """Return whether a clause is hedged; `I promised Ben I'd come` is not."""
-    return _DOUBT.search(_PROMISED.sub(" ", clause)) is not None
+    return any(_DOUBTS.found(_PROMISED.sub(" ", clause)))
 
 
 _PROMISED = _compiled("promised")
-_NOT_IN_EARNEST = _compiled("not_in_earnest")
-_TASK = _compiled("task")
+_GAMES = languages.Screen(
+    (key, languages.LazyPattern(languages.any_pattern(_KEY, key), re.IGNORECASE))
+    for key in ("not_in_earnest", "task")
+)
 
 
 def is_game(text: str) -> bool:
@@ -253,17 +256,21 @@ def is_game(text: str) -> bool:
 
     Such a turn asserts nothing.
     """
-    if _NOT_IN_EARNEST.search(text):
-        return True
-    task = _TASK.search(text)
-    return task is not None and (
-        "\n" in text.strip() or ":" in text[task.start() :] or len(text) > 600
-    )
+    for key, pattern in _GAMES.of(text):
+        found = pattern.search(text)
+        if found and (
+            key != "task"
+            or "\n" in text.strip()
+            or ":" in text[found.start() :]
+            or len(text) > 600
+        ):
+            return True
+    return False
 
 
 def is_task(text: str) -> bool:
     """Return whether a turn asks for a text, in which people may be invented."""
-    return _TASK.search(text) is not None
+    return "task" in _GAMES.found(text)
 
 
 _PRONOUNS = languages.section("sentences.third_person")["en"]
