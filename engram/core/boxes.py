@@ -123,8 +123,9 @@ def box_title(memories: Sequence[Fact], box: Box, owner: Collection[str] = ()) -
     The title is the name that most memories are about, with the tag that most of these
     memories have, or else a second name. A name that only one of several memories is
     about is not used. Without a name the title consists of the tags if half of the
-    memories share one, and otherwise of the words that several statements share, but
-    not of the names of the `owner`. Names and words keep their spelling.
+    memories share one, otherwise of the words that half of the statements share, but not
+    of the names of the `owner`, and otherwise of their first attributes. Names and words
+    keep their spelling.
     """
     names = _counted(memories, box, names=True)
     tags = _counted(memories, box, names=False)
@@ -146,7 +147,8 @@ def box_title(memories: Sequence[Fact], box: Box, owner: Collection[str] = ()) -
     elif _is_shared(tags, memories):
         title = ", ".join(map(_leaf, tags[:_TITLE_PARTS]))
     else:
-        title = ", ".join(_shared_words(memories, owner)) or _MIXED
+        shared_words = _shared_words(memories, owner) or _attributes(memories)
+        title = ", ".join(shared_words) or _MIXED
     return title[:1].upper() + title[1:]
 
 
@@ -157,7 +159,7 @@ def _is_shared(tags: Sequence[str], memories: Sequence[Fact]) -> bool:
 
 
 def _shared_words(memories: Sequence[Fact], owner: Collection[str]) -> list[str]:
-    """Return the words that most of the statements contain, at least two of them."""
+    """Return the words that half of several statements contain."""
     excluded = {"user", *words(" ".join(owner))}
     counts: Counter[str] = Counter()
     for memory in memories:
@@ -165,7 +167,7 @@ def _shared_words(memories: Sequence[Fact], owner: Collection[str]) -> list[str]
     shared = [
         word
         for word, number in counts.most_common()
-        if number > 1 and word not in excluded
+        if number > 1 and 2 * number >= len(memories) and word not in excluded
     ]
     spelled = {
         fold(word): word
@@ -173,6 +175,14 @@ def _shared_words(memories: Sequence[Fact], owner: Collection[str]) -> list[str]
         for word in re.findall(r"\w+", memory.text)
     }
     return [spelled.get(word, word) for word in shared[:_TITLE_PARTS]]
+
+
+def _attributes(memories: Sequence[Fact]) -> list[str]:
+    """Return the first attributes of memories that have several."""
+    found = [
+        *dict.fromkeys(memory.attribute for memory in memories if memory.attribute)
+    ]
+    return found[:_TITLE_PARTS] if len(found) > 1 else []
 
 
 _FEW = 2

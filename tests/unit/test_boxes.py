@@ -146,3 +146,29 @@ def test_a_box_is_titled_by_what_is_in_it(memories, title):
     known = boxes.topics(made, (), POLICY)
     box = boxes.box_of_batch("s4", None, made, known, NOON)
     assert boxes.box_title(made, box, ["Ben"]) == title
+
+
+# row: C31
+@pytest.mark.parametrize(
+    ("memories", "title"),
+    [
+        (
+            [("Ben is called Ben", "name"), ("Ben lives in Leeds", "home"),
+             ("Its wifi is called Blue", "wifi name"), ("Ben is a nurse", "job"),
+             ("The boat is in Whitby", "")],
+            "Name, home",
+        ),
+        ([("Ben likes figs", "like"), ("The boat sank", ""), ("Snow fell", "")],
+         "Several subjects"),
+    ],
+)  # fmt: skip
+def test_a_box_without_a_name_a_tag_or_common_words_is_titled_by_its_attributes(
+    memories, title
+):
+    """A word that less than half of the statements share is not their subject."""
+    made = [
+        replace(memory(f"m{n}"), text=text, attribute=attribute)
+        for n, (text, attribute) in enumerate(memories)
+    ]
+    box = boxes.box_of_batch("s4", None, made, (), NOON)
+    assert boxes.box_title(made, box, ["Ben"]) == title
