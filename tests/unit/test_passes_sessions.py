@@ -410,7 +410,8 @@ def test_without_a_model_the_spine_lists_what_weighs_most_and_nothing_of_a_perso
     say(memory, *STORY, *STORY)
     tend(memory)
     text = (memory.settings.vault / "spine.md").read_text()
-    assert "- I love oat milk in my coffee." in text
+    assert "- [[profile|About the user]]" in text
+    assert "oat milk" not in text, "profile.md says it"
     assert "- Anna is my sister." in text
     assert "secret tea" not in text
 

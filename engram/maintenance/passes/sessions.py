@@ -245,10 +245,14 @@ def _new_episodes(
     ]
 
 
+_PROFILE_LINK = "[[profile|About the user]]"
+
+
 def spine(view: PassView, now: datetime) -> list[Step]:
     """Rewrite the persona summary every 20 turns (`E12`).
 
-    Turns are counted from the session files, so that no counter can be wrong.
+    Turns are counted from the session files, so that no counter can be wrong. Without a
+    model the section Profile links to the page that lists those memories (`C15`).
     """
     policy, state = view.policy.sessions, _SessionState(view)
     raw = view.read(SPINE_FILE).decode(errors="replace")
@@ -268,6 +272,8 @@ def spine(view: PassView, now: datetime) -> list[Step]:
     for name in SECTIONS:
         if reply.answer:
             items = list(reply.answer[name])
+        elif name == "profile":
+            items = [_PROFILE_LINK] if facts[name] else []
         else:
             items = [escape(shorten(line, policy.spine_chars)) for line in facts[name]]
         section = _spine_section(name, items, lists["open_loops"])
