@@ -51,17 +51,24 @@ FAULT = "boxes"
 class BoxWriter:
     """Fills, seals and writes boxes. For the writer thread.
 
-    The index must be up to date. Failures are reported to `health`.
+    The index must be up to date. Failures are reported to `health`. `owner_names`
+    returns the names of the owner, which title no box.
     """
 
     def __init__(
-        self, vault: Vault, index: Index, settings: Settings, health: Health
+        self,
+        vault: Vault,
+        index: Index,
+        settings: Settings,
+        health: Health,
+        owner_names: Callable[[], tuple[str, ...]],
     ) -> None:
         self.vault = vault
         self.index = index
         self.settings = settings
         self.policy = settings.policy.boxes
         self.health = health
+        self.owner_names = owner_names
         self._retry_at: datetime | None = None
         # Whether the state was missing or damaged. Then the traces may lack boxes.
         self._state_lost = False
@@ -206,8 +213,8 @@ class BoxWriter:
 
     def _titled(self, row: OpenBox) -> OpenBox:
         """Return a sealed box with its title."""
-        owner = self.settings.owner
-        title = boxes.box_title(self._facts(row.box), row.box, owner)
+        facts = self._facts(row.box)
+        title = boxes.box_title(facts, row.box, self.owner_names())
         return replace(row, box=replace(row.box, title=title))
 
     def _facts(self, box: Box) -> list[Fact]:

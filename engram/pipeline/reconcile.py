@@ -96,14 +96,11 @@ class Reconciler:
         self.settings = note_writer.settings
         self.entity_writer = EntityWriter(self.vault, self.settings)
         self.owner_names = OwnerNames(self.entity_writer, self.index)
+        owner_names = self.entity_writer.names.owner_names
         self.box_writer = BoxWriter(
-            self.vault, self.index, self.settings, note_writer.health
+            self.vault, self.index, self.settings, note_writer.health, owner_names
         )
-        self.comparison = Comparison(
-            self.index,
-            self.settings,
-            self.entity_writer.names.owner_names,
-        )
+        self.comparison = Comparison(self.index, self.settings, owner_names)
         self.forgetting = Forgetting(note_writer)
         self.retraction = Retraction(
             note_writer, self.forgetting, self.comparison.states

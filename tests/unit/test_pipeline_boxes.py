@@ -42,7 +42,11 @@ class Bench:
     def again(self) -> None:
         self.health = Health()
         self.box_writer = BoxWriter(
-            Vault(self.settings.vault), self.index, self.settings, self.health
+            Vault(self.settings.vault),
+            self.index,
+            self.settings,
+            self.health,
+            lambda: self.settings.owner,
         )
 
     def facts(self, names, about=(), minutes=0.0):
