@@ -96,12 +96,12 @@ class _Rules:
                 self.alike[stem] = self.alike.get(stem, frozenset()) | stems
         self.is_one_of = cache(self._is_one_of)
         self.one = cache(self._one)
-        self.written = [
-            (re.compile(before), after)
+        self.written = languages.Rewriting(
+            (LazyPattern(before), after)
             for before, after in languages.replacements(
                 self._section.get("written", "")
             )
-        ]
+        )
 
     def listed(self, key: str) -> frozenset[str]:
         """Return the words of a key."""
@@ -219,8 +219,7 @@ def _of_sentence(sentence: str, rules: _Rules) -> Iterator[PromiseReport]:
     if rules.one("against").search(whole):
         return
     whole = grammar(rules.code).in_usual_form(whole)
-    for pattern, after in rules.written:
-        whole = pattern.sub(after, whole)
+    whole = rules.written.apply(whole)
     parts = [part for part in rules.one("join").split(whole) if part]
     for part in dict.fromkeys([*parts, whole]):
         yield from _of_part(part.strip(), rules)
