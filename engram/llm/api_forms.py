@@ -70,7 +70,7 @@ _STATUS_FAULTS: tuple[tuple[Callable[[int, str], object], str, str, bool], ...] 
     (
         lambda *_: True,
         "The endpoint refused the request",
-        "Is the server compatible?",
+        "Check that the server speaks the API that is set.",
         False,
     ),
 )
@@ -193,7 +193,7 @@ def json_body(raw: bytes) -> Any:
     except (ValueError, RecursionError):
         raise ModelError(
             "The endpoint's answer is not JSON",
-            fix="Is the base URL that of a model server?",
+            fix="Check that the base URL is that of a model server.",
         ) from None
 
 
@@ -204,7 +204,7 @@ def read(form: ApiForm, raw: bytes) -> ModelResponse:
     if answer is None:
         raise ModelError(
             "The endpoint's answer has not the form of its API",
-            fix="Is the server compatible?",
+            fix="Check that the server speaks the API that is set.",
         )
     return answer
 

@@ -145,5 +145,5 @@ def _unit(numbers: Any, most: int) -> bytes:
 def _misshapen(why: str) -> ModelError:
     return ModelError(
         f"The endpoint's answer is no embedding: {why}",
-        fix="Is this an embedding model?",
+        fix="Check that this is an embedding model.",
     )

@@ -107,7 +107,7 @@ class Connection:
         except openai.OpenAIError as error:
             if type(error.__cause__).__name__ == "ConnectError":
                 raise NoReplyError(
-                    "Cannot connect to the model", fix="Is the server running?"
+                    "Cannot connect to the model", fix="Check that the server runs."
                 ) from None
             raise NoReplyError(
                 "The connection to the model broke off", fix="It is tried again later."

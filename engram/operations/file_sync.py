@@ -139,7 +139,7 @@ class FileSync:
         began = time.monotonic()
         self.rescan_settled(None)
         if self.health.problem("frozen"):
-            raise ConflictError(FROZEN, fix="Then reindex.")
+            raise ConflictError(FROZEN, fix="Then run `engram reindex` again.")
         with self.readiness.reading():
             self.index.rebuild()
         self.note_writer.update_hashes()

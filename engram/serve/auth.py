@@ -124,7 +124,8 @@ class SocketAccess:
         except EngramError as fault:
             log.warning("created tokens are refused: %s", fault)
             raise UnavailableError(
-                "the tokens of this vault cannot be read", fix="Its log says why."
+                "the tokens of this vault cannot be read",
+                fix="The log of the daemon says why.",
             ) from fault
 
     def leaves_authorization(self, headers: list[tuple[bytes, bytes]]) -> bool:

@@ -183,7 +183,7 @@ def _detected(path: Path) -> Importer:
         if importer.recognises(export):
             return importer
     raise BadRequestError(
-        f"this is no export we know; it holds {_content(export)}",
+        f"engram does not know the form of this export; it holds {_content(export)}",
         where=str(path),
         fix=f"Give one of these, or name the kind if you are sure: {', '.join(KINDS)}.",
     )
