@@ -124,8 +124,8 @@ def box_title(memories: Sequence[Fact], box: Box, owner: Collection[str] = ()) -
     memories have, or else a second name. A name that only one of several memories is
     about is not used. Without a name the title consists of the tags if half of the
     memories share one, otherwise of the words that half of the statements share, but not
-    of the names of the `owner`, and otherwise of their first attributes. Names and words
-    keep their spelling.
+    of the names of the `owner`, and otherwise of their first attributes or tags. Names and
+    words keep their spelling.
     """
     names = _counted(memories, box, names=True)
     tags = _counted(memories, box, names=False)
@@ -147,8 +147,9 @@ def box_title(memories: Sequence[Fact], box: Box, owner: Collection[str] = ()) -
     elif _is_shared(tags, memories):
         title = ", ".join(map(_leaf, tags[:_TITLE_PARTS]))
     else:
-        shared_words = _shared_words(memories, owner) or _attributes(memories)
-        title = ", ".join(shared_words) or _MIXED
+        parts = _shared_words(memories, owner) or _attributes(memories)
+        parts = parts or [*map(_leaf, tags[:_TITLE_PARTS])]
+        title = ", ".join(parts) or _MIXED
     return title[:1].upper() + title[1:]
 
 

@@ -133,7 +133,7 @@ def test_a_trace_takes_boxes_for_a_week(days, joins):
             "Diet, health",
         ),
         ([("Calm", ["work"]), ("", ["diet"]), ("", ["health"])], "Keys, flat"),
-        ([("", ["promise"])], "Several subjects"),
+        ([("", ["promise"])], "Promise"),
     ],
 )
 def test_a_box_is_titled_by_what_is_in_it(memories, title):
