@@ -119,7 +119,7 @@ def told(memory, standing="chat", **wishes):
         (f"sessions/{DAY}/{DAY}-s.md", SESSION),
     ],
 )
-@examples(120, 40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=EDITS, known=st.booleans())
 def test_no_edit_makes_recall_tell_what_is_not_in_the_file(
     memory, path, good, edits, known
