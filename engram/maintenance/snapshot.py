@@ -197,7 +197,7 @@ class Snapshot(VaultReader):
             for start in range(0, len(keys), _CHUNK):
                 self.check()
                 self._voices |= self.index.lexical.voices(keys[start : start + _CHUNK])
-        believed = {
+        trusts = {
             one: trust.trust(one, self.settings.policy.trust)
             for one in trust.SOURCE_CLASSES
         }
@@ -210,7 +210,7 @@ class Snapshot(VaultReader):
             yield MemoryState(
                 fact,
                 self.usage_tracker.usage_of(fact.id),
-                believed[source],
+                trusts[source],
                 barred[source],
                 claim,
                 source,

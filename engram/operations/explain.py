@@ -116,13 +116,13 @@ class Explainer:
         """
         policy, now = self.settings.policy, self.clock()
         usage = self.usage_tracker.usage_of(fact.id)
-        believed = trust.trust(said_by, policy.trust)
+        source_trust = trust.trust(said_by, policy.trust)
         protection = self._protection(fact)
 
         def vitals_at(moment: datetime) -> Vitals:
             if protection:
                 return SOUND
-            return decay.vitals(fact, usage, moment, believed, policy)
+            return decay.vitals(fact, usage, moment, source_trust, policy)
 
         changes = lifecycle.forecast(
             fact,
@@ -288,9 +288,9 @@ class Explainer:
         policy, now = self.settings.policy, self.clock()
         feedback = self._feedback(now).get(fact.category, 0.0)
         usage, vitals, stage, why = self._stage(fact, said_by, now, feedback)
-        believed = trust.trust(said_by, policy.trust)
+        source_trust = trust.trust(said_by, policy.trust)
         use = core_importance.importance_inputs(
-            fact, usage, believed, decay.layer_of(fact), now
+            fact, usage, source_trust, decay.layer_of(fact), now
         )
         weights = asdict(vitals) | {
             "feedback": feedback,
@@ -329,8 +329,8 @@ class Explainer:
     ) -> tuple[Usage, Vitals, str, str]:
         """Return the use, the vitals and the stage of a memory, and why it has it."""
         policy, usage = self.settings.policy, self.usage_tracker.usage_of(fact.id)
-        believed = trust.trust(said_by, policy.trust)
-        vitals = decay.vitals(fact, usage, now, believed, policy, feedback)
+        source_trust = trust.trust(said_by, policy.trust)
+        vitals = decay.vitals(fact, usage, now, source_trust, policy, feedback)
         barred = trust.restriction("core", said_by)
         return usage, vitals, *lifecycle.stage(fact, usage, vitals, policy, barred)
 

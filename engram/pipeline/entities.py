@@ -368,13 +368,13 @@ class EntityWriter:
             source_class = trust.source_class(
                 trust.turn_as_evidence(turn, relation.quote)
             )
-            believed = trust.trust(source_class, policy)
+            source_trust = trust.trust(source_class, policy)
             stated.append(
                 StatedRelation(
                     replace(relation, beside=beside),
                     turn.occurred_at,
                     source_class,
-                    believed,
+                    source_trust,
                 )
             )
         return [one for one in stated if one.is_usable]

@@ -285,7 +285,7 @@ class WritePlan:
 
     def ask(self, note: Create, *rows: dict[str, object]) -> None:
         """Create a note that asks the user, once, with the `rows` of the log about it."""
-        if self.note_writer.is_unasked(note) and note.path not in self._cases:
+        if self.note_writer.is_new_question(note) and note.path not in self._cases:
             self._cases[note.path] = note
             self.rows += rows
 

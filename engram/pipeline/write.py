@@ -316,11 +316,11 @@ class NoteWriter:
 
         `about` is the id or the key that the row of the log names.
         """
-        if self.is_unasked(note):
+        if self.is_new_question(note):
             row = action_row(now, "ask", about, note.why, "rule") | {"turn": turn}
             self.write([note], [row])
 
-    def is_unasked(self, note: Create) -> bool:
+    def is_new_question(self, note: Create) -> bool:
         """Return whether a question was neither decided nor written before."""
         decided = self.is_logged("decide", str(note.keys["id"]))
         return not decided and not self.index.scanner.exists(note.path)

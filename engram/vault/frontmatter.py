@@ -163,7 +163,7 @@ TORN = frozenset({"fence", "no-fence", "no-fence-end"})
 UNREADABLE_KEYS = TORN | {
     "alias", "bad-yaml", "document", "duplicate-key", "no-keys", "tag", "too-deep", "too-long",
 }  # fmt: skip
-"""Problems for which no key of a front matter is believed."""
+"""Problems for which no key of a front matter is used."""
 
 _REFUSED: dict[type[yaml.Token], tuple[str, str]] = {
     **dict.fromkeys(
