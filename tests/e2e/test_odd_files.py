@@ -143,7 +143,7 @@ def test_an_edit_that_breaks_the_front_matter_shows_the_new_words_and_says_so(wo
     assert texts(world, "what does Anna drink?", kinds=["fact"]) == [
         "Anna drinks black tea."
     ]
-    broken = good.replace("status:", "\tmood: fine\nstatus:", 1).replace(
+    broken = good.replace("created:", "\tmood: fine\ncreated:", 1).replace(
         "black tea", "green coffee"
     )
     path.write_text(broken)

@@ -314,7 +314,7 @@ def test_words_that_were_said_before_a_person_edited_the_statement_are_marked(me
         assert hit["quote"] == "Anna drinks oat milk."
         return hit["reworded"], "reworded" in memory.call("why", {"id": kept["id"]})
 
-    text = note.read_text().replace("status:", "tags: [milk]\nstatus:")
+    text = note.read_text().replace("created:", "tags: [milk]\ncreated:")
     note.write_text(text.replace("oat milk.\n", "oat milk!\n", 1))
     note = note.rename(note.with_name("on-" + note.name))
     memory.files.rescan(None)
