@@ -28,8 +28,11 @@ _LEAST_SIGNS = 10
 """
 _LEAST_NAME = 3
 _IDENTIFIER = re.compile(r"[a-z][a-z_-]*")
-_PLAIN_LINE = re.compile(r"[a-z_]+:(?: [a-z][a-z_-]*)?")
-"""A line of front matter with a word of the format, such as `category: fact`."""
+_PLAIN_LINE = re.compile(r"(?!value:)[a-z_]+:(?: [a-z][a-z_-]*)?")
+"""A line of front matter with a word of the format, such as `category: fact`.
+
+A `value` is a word of the user.
+"""
 _ROW_KEYS = frozenset(
     {"memory", "met", "id", "from", "to", "for", "path", "turn", "in"}
 )
@@ -210,7 +213,7 @@ def _cut(value: Any, found: Traces, worthless: frozenset[str] = _ITEM_KEYS) -> A
         return _DROPPED if is_trace else value
     if not isinstance(value, dict):
         return value
-    if found.is_gone(str(value.get("term") or "")):
+    if any(found.is_gone(str(value.get(key) or "")) for key in ("term", "topic")):
         return _DROPPED
     left = {}
     for key, inner in value.items():

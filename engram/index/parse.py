@@ -8,6 +8,7 @@ from datetime import datetime, tzinfo
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
+from engram.core.categories import CATEGORIES
 from engram.core.records import HIGH, STATUSES, UNKNOWN_PERSONA, Fact, Problem
 from engram.core.sessions import EPISODES
 from engram.core.text import is_ulid
@@ -39,6 +40,8 @@ _BROKEN = dict.fromkeys(UNREADABLE_KEYS, "front matter broken") | {
 
 FACT_KEYS = frozenset({"id", "category", "created", "origin"})
 """The keys of every fact that engram wrote."""
+EVIDENCE_KEYS = frozenset({"source", "derived_from"})
+"""The keys of what a fact rests on, of which every fact that engram wrote has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +160,9 @@ def _is_moved_fact(note: Note) -> bool:
     return (
         not note.problems
         and keys.keys() >= FACT_KEYS
+        and not EVIDENCE_KEYS.isdisjoint(keys)
         and is_ulid(str(keys["id"]))
+        and keys["category"] in CATEGORIES
         and keys.get("kind", "note") in {"episode", "note"}
         and keys.get("status", "active") in STATUSES
     )

@@ -22,6 +22,7 @@ from engram.operations.signature import operation
 from engram.pipeline.forgetting import EVERY_STATUS, naming
 from engram.pipeline.write import action_row, empty_trash
 from engram.vault import disk, sessions, template
+from engram.vault.boxes import OPEN
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
@@ -181,9 +182,10 @@ class PurgePlanner:
         texts = [one.text for one in plan.facts] + plan.words
         remaining += self._vocabulary()
         plan.traces = purge.traces(texts, stems, ids, names, remaining)
-        boxes = self._emptied_boxes(plan.traces)
+        boxes = self._boxes_with(plan.traces)
         plan.boxes = set(boxes.values())
-        plan.traces = replace(plan.traces, ids=frozenset({*plan.traces.ids, *boxes}))
+        ids = {*plan.traces.ids, *boxes, *boxes.values()}
+        plan.traces = replace(plan.traces, ids=frozenset(ids))
 
     def _remaining_texts(self, plan: PurgePlan) -> tuple[list[str], set[str]]:
         """Return the remaining texts, and the names that remaining memories are about."""
@@ -220,15 +222,19 @@ class PurgePlanner:
             and not any(_names(one, text) for text in remaining)
         ]
 
-    def _emptied_boxes(self, found: Traces) -> dict[str, str]:
-        """Return the id and name of boxes that lose all memories, or have a trace."""
+    def _boxes_with(self, found: Traces) -> dict[str, str]:
+        """Return the id and name of boxes that list a purged memory, or have a trace.
+
+        The title and the topics of such a box may be words of that memory.
+        """
         boxes: dict[str, str] = {}
-        for path in self.vault.notes("boxes"):
-            stem = path.rpartition("/")[2].removesuffix(".md")
+        # `Vault.notes` leaves out what is not indexed
+        for file in sorted((self.vault.root / "boxes").rglob("*.md")):
+            path, stem = file.relative_to(self.vault.root).as_posix(), file.stem
             text = self.vault.read(path).decode("utf-8", "replace")
             links = [one for one in text.split("\n") if one.startswith("- [[")]
-            emptied = links and all(found.in_text(one) for one in links)
-            if emptied or found.is_gone(stem) or found.in_text(stem):
+            lists_it = any(found.in_text(one) for one in links)
+            if lists_it or found.is_gone(stem) or found.in_text(stem):
                 line = next((one for one in text.split("\n") if one[:4] == "id: "), "")
                 boxes[line.removeprefix("id: ") or stem] = stem
         return boxes
@@ -236,7 +242,12 @@ class PurgePlanner:
     def _vocabulary(self) -> list[str]:
         """Return the words of the format and of the template, which are not traces."""
         template_files = sorted(template.shipped("vault_template").rglob("*"))
-        logs = sorted((self.vault.root / "state").glob("*.jsonl"))
+        # the title of a box is a word of its memories
+        logs = sorted(
+            log
+            for log in (self.vault.root / "state").glob("*.jsonl")
+            if not OPEN.endswith(log.name)
+        )
         found = [
             file.read_text("utf-8", "replace")
             for file in template_files
@@ -245,7 +256,7 @@ class PurgePlanner:
         found += [purge.vocabulary(file.name, file.read_bytes()) for file in logs]
         notes = (
             path
-            for folder in ("facts", "boxes", "entities", "sessions")
+            for folder in ("facts", "entities", "sessions")
             for path in self.vault.notes(folder)[:SAMPLE]
         )
         found += [purge.vocabulary(path, self.vault.read(path)) for path in notes]

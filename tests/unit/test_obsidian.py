@@ -67,6 +67,21 @@ def test_a_note_is_read_again_where_its_keys_make_it_a_fact(memory):
     assert memory.call("show", {"id": made})["memory"]["path"] == "mine.md"
 
 
+def test_a_note_of_a_person_with_keys_of_the_same_name_is_theirs(memory):
+    """Another tool may number its notes in the same way."""
+    path = memory.settings.vault / "notes/rowing.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(
+        "---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\ncategory: fact\ncreated: 2026-11-20\n"
+        "origin: book\n---\nBen rows.\n"
+    )
+    memory.call("reindex", {})
+    assert (memory.call("stats", {})["facts"], memory.call("stats", {})["notes"]) == (
+        0,
+        1,
+    )
+
+
 # -- views -----------------------------------------------------------------------------
 
 

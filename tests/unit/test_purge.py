@@ -338,3 +338,19 @@ def test_a_row_goes_with_its_memory_and_other_rows_lose_only_the_words():
 def test_nothing_is_cut_without_traces():
     raw = b'{"memory": "A", "quote": "x"}\n not json\n'
     assert purge.cut_rows(raw, Traces()) == raw
+
+
+# row: C31
+# row: X12
+def test_a_box_of_purged_memories_goes_with_its_title(
+    simulation, tell, named, tmp_path
+):
+    """Words that its memories share title it, and would outlive them."""
+    tell(
+        "I am taking lithium. My lithium doctor is called Dr. Vos. I live in Ghent.",
+    )
+    (box,) = tmp_path.glob("vault/boxes/*/*.md")
+    assert "# Lithium" in box.read_text()
+    purged(simulation, ids=[named("taking lithium"), named("lithium doctor")])
+    assert not box.exists()
+    assert residue(tmp_path, "lithium") == []
