@@ -257,6 +257,7 @@ def environment(home: Path) -> dict[str, str]:
         and name != "PYTHONDONTWRITEBYTECODE"
     }
     return base | {
+        "ENGRAM_EMBEDDINGS_MODEL": "off",  # as installed without extras
         "ENGRAM_HOME": str(home),
         "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
         "PYTHONPYCACHEPREFIX": str(home / "bytecode"),

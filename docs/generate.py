@@ -176,7 +176,16 @@ def _method(operation: operations.Operation) -> str:
     return f"    def {operation.name}({words}) -> results.{operation.result}: ...\n"
 
 
+def help_page() -> str:
+    """Return `engram/serve/help.txt`, which `engram --help` prints without click."""
+    context = click.Context(
+        tree, info_name="engram", terminal_width=80, **tree.context_settings
+    )
+    return f"{tree.get_help(context)}\n"
+
+
 PAGES = {
+    "../engram/serve/help.txt": help_page,
     "../engram/serve/methods.pyi": methods,
     "../engram/operations/table.json": signature.table,
     "config.md": config_page,

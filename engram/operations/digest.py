@@ -51,8 +51,8 @@ class Digest:
         since: Since = None,
         asks: str | None = None,
     ) -> dict[str, Any]:
-        """Show what was learned, changed and ended in a span, and what is due. Lists
-        at most 25 memories of each kind, those of a week if no time is named.
+        """Show what was learned, changed or ended, and what is due. Lists at
+        most 25 memories of each kind, those of a week if no time is named.
 
         Raises BadRequestError for a time that cannot be read.
         """

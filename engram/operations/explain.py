@@ -70,8 +70,8 @@ class Explainer:
             Between(1, 3650),
         ] = None,
     ) -> dict[str, Any]:
-        """Show one memory, or an entity, a storyline or a macro by its name or path.
-        Prints its fields and the text of its note.
+        """Show one memory, entity, storyline or macro. Prints its fields and the text of
+        its note.
 
         `forecast` is a number of days: the result then has the values of the memory
         until then, and its changes without use.

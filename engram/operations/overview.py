@@ -81,8 +81,8 @@ class Overview:
         type: Annotated[str | None, "only this type", ENTITY_TYPES] = None,
         asks: str | None = None,
     ) -> dict[str, Any]:
-        """List people, places and things, those with the most memories first. Shows
-        the type, the other names, the relations and the number of memories of each.
+        """List people, places and things. Shows the type, the other names, the
+        relations and the number of memories of each, those with the most first.
 
         `type` limits them to one type, `name` to the one with this name or alias.
         Raises NotFoundError for an unknown name.

@@ -58,9 +58,9 @@ class RequestedRuns:
         last: Annotated[int, "maximum number of runs", Between(1, 1000)] = 20,
         owner: bool = False,
     ) -> dict[str, Any]:
-        """List the latest runs: maintenance, imports, and statements that ended known
-        facts as they were filed. Shows the id, the time and the changes of each, and
-        whether it can still be undone.
+        """List the latest runs. Runs are maintenance, imports, and statements that ended
+        known facts as they were filed. Shows the id, the time and the changes of each,
+        and whether it can still be undone.
         """
         undoable = set(self.maintenance.history.runs())
         made = jsonl.rows(self.maintenance.snapshot.read(RUNS), newest_first=True)
@@ -99,9 +99,9 @@ class RequestedRuns:
         *,
         dry_run: DryRun = False,
     ) -> dict[str, Any]:
-        """Undo a run, by default the latest change that is no scheduled run. Restores
-        its files byte for byte, except those edited since; of an import, hides what it
-        stored. Shows each change.
+        """Undo a run, by default the latest that was not scheduled. Restores its files
+        byte for byte, except those edited since; of an import, hides what it stored.
+        Shows each change.
         """
         return self.loop.undo(id, dry_run=dry_run)
 
@@ -146,8 +146,8 @@ class RequestedRuns:
         *,
         dry_run: DryRun = False,
     ) -> dict[str, Any]:
-        """Merge two memories that say the same, or two names of one person, place or
-        thing. The first one stays and gets the evidence or the names of the second;
+        """Merge two memories, or two names of one entity. The memories say the same, or
+        the names mean the same person, place or thing. The first one stays and gets the evidence or the names of the second;
         `engram undo` reverses this.
 
         Raises NotFoundError, BadRequestError and ConflictError if they cannot be
@@ -205,8 +205,8 @@ class RequestedRuns:
         *,
         dry_run: DryRun = False,
     ) -> dict[str, Any]:
-        """Conclude one note from the memories about a person, place, thing or subject.
-        It names its sources, which do not change; with a model it is a text, otherwise
+        """Conclude one note from all memories about a subject. The subject is a person,
+        place, thing or topic. The note names its sources, which do not change; with a model it is a text, otherwise
         a list. `engram undo` reverses this.
 
         Raises NotFoundError if fewer than two memories are about it.

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 FAST = ("observe", "recall", "remember")
 """Operations of the fast path."""
 
+HELP = f"{os.path.dirname(__file__)}/help.txt"  # noqa: PTH120
+"""The help of `engram`, written by `make docs`."""
+
 KINDS = {"int": int, "bool": bool, "text": str, "time": str}
 
 LONGEST_NUMBER = 9
@@ -61,6 +64,10 @@ def _repair_streams() -> None:
 
 def _run(argv: Sequence[str]) -> int:
     """Run a command line, through the daemon if the fast path parses it."""
+    if argv in (["--help"], ["-h"]):
+        with open(HELP, encoding="utf-8") as page:  # noqa: PTH123
+            sys.stdout.write(page.read())
+        return 0
     if argv and argv[0] in {"mcp", "hook"} and "_ENGRAM_COMPLETE" not in os.environ:
         vault = agent_vault(argv[1:])
         if vault is not None:

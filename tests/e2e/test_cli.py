@@ -1100,9 +1100,9 @@ def cpu_seconds(command, env, runs=9):
 
 
 def test_help_is_cheap():
-    """It takes little more than the library that prints it: 1.7 times its import."""
+    """It takes less than the library of the command line alone."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     ours = cpu_seconds([sys.executable, "-P", "-m", "engram", "--help"], env, runs=5)
     theirs = cpu_seconds([sys.executable, "-c", "import click"], env, runs=5)
-    assert ours < 2.5 * theirs
+    assert ours < theirs

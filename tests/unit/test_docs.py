@@ -39,6 +39,10 @@ def test_generated_pages_are_up_to_date():
     ]
 
 
+def test_no_line_of_the_help_is_cut():
+    assert "..." not in generate.help_page().partition("\n")[2]
+
+
 def test_every_key_is_on_the_page_of_its_file():
     from engram.config import keys
 

@@ -85,9 +85,10 @@ def daemon(
 )
 @click.pass_obj
 def web(cli: CliContext, *, no_browser: bool) -> None:
-    """Open the vault in a browser: search, timeline, review, people, health.
+    """Open the vault in a browser.
 
-    Prints a link that works once, within five minutes, and opens it. The page is served
+    Shows search, timeline, review, people and health. Prints a link that works once,
+    within five minutes, and opens it. The page is served
     by the daemon of the vault; if none runs, one runs until Ctrl-C.
     """
     from engram.serve import setup

@@ -59,7 +59,7 @@ def init(
 
 @tree.command()
 def demo() -> None:
-    """Show the main functions of engram in two minutes, in a temporary vault.
+    """Show the main functions in two minutes, in a temporary vault.
 
     Stores, asks, edits, explains, changes and undoes, on real files. Needs no model
     and no daemon, and deletes the vault afterwards.
