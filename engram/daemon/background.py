@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from engram.core.buffer import retry_wait
 from engram.core.language.states import read_rules
 from engram.errors import EngramError, Health, ModelError, unexpected
+from engram.vault.syscalls import return_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -225,6 +226,7 @@ class Background:
             self.health.report("consolidate", _message(fault))
         else:
             self.health.clear("consolidate")
+        return_memory()
 
     # -- files change ------------------------------------------------------------------
 
@@ -252,6 +254,7 @@ class Background:
         last = catalog.last_user_turn(files[0].path) if files else None
         query = last.turn.text if last else "What do I have to do today?"
         self.memory.call("context", {"query": query, "record": False})
+        return_memory()
 
     def files_changed(self, paths: set[Path] | None) -> None:
         """Have the writer scan these paths, or the whole vault for None.

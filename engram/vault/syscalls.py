@@ -59,7 +59,17 @@ _WORDS = {
     errno.EIO: ("the disk failed", "Look at the kernel log and check the disk."),
 }
 
-_renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+_libc = ctypes.CDLL(None, use_errno=True)
+_renameat2 = getattr(_libc, "renameat2", None)
+
+
+def return_memory() -> None:
+    """Give freed memory back to the system, where the C library offers it (glibc).
+
+    Large temporary objects, such as those of a compiled automaton, would stay resident.
+    """
+    if trim := getattr(_libc, "malloc_trim", None):
+        trim(0)
 
 
 class Syscalls:
