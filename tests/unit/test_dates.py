@@ -404,3 +404,35 @@ def test_a_time_is_said_in_english_words(granularity, words, said):
         in_words(Interval(SATURDAY, SATURDAY + timedelta(days=2), granularity, words))
         == said
     )
+
+
+EDGES = """
+2027-02-28  in a year from tomorrow           2028-03-01
+2027-02-28  a year from tomorrow              2028-03-01
+2027-02-28  tomorrow                          2027-03-01
+2028-02-28  tomorrow                          2028-02-29
+2028-02-28  a year from tomorrow              2029-02-28
+2028-03-01  yesterday                         2028-02-29
+2028-02-27  the day after tomorrow            2028-02-29
+2028-02-27  übermorgen                        2028-02-29
+2028-02-24  a week from tomorrow              2028-03-03
+2028-02-27  three days after tomorrow         2028-03-02
+2027-06-01  a month after 31 January          2028-02-29
+2027-06-01  three months from 30 November     2028-02-29
+2027-06-01  two years from Friday             2029-06-04
+2027-06-01  in two weeks from Monday          2027-06-21
+2027-06-01  we meet on 29 February            2028-02-29
+2027-11-23  in 100 days                       2028-03-02
+2027-12-30  in two days                       2028-01-01
+2027-03-27  tomorrow                          2027-03-28
+2027-03-28  30 days from today                2027-04-27
+2027-10-30  in two days                       2027-11-01
+"""
+
+
+@pytest.mark.parametrize("row", EDGES.strip().splitlines())
+def test_days_at_the_edges_of_months_leap_years_and_summer_time(row):
+    told, text, meant = row[:10], row[10:-10].strip(), row[-10:]
+    when = datetime.fromisoformat(f"{told}T23:30").replace(tzinfo=BERLIN)
+    following = datetime.fromisoformat(meant).date() + timedelta(days=1)
+    assert day(text, when) == (meant, str(following), "day")

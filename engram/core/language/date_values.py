@@ -120,6 +120,21 @@ class DateMatch:
         size: Granularity = {1: "month", 3: "season"}.get(months, "year")  # type: ignore[assignment]
         return self.days(start, end, size)
 
+    def day_from(self, day: date, count: int) -> Interval | None:
+        """Return the day that is so many units away, in a short month the last one."""
+        match self.unit():
+            case "day":
+                return self.day(day + count * DAY)
+            case "week":
+                return self.day(day + 7 * count * DAY)
+            case "month" | "year" as unit:
+                months = count * (12 if unit == "year" else 1)
+                month = self.month(day.year, day.month + months)
+                if month:
+                    last = month.end.date() - DAY
+                    return self.day(last.replace(day=min(day.day, last.day)))
+        return None
+
     def season(self, year: int, season: int) -> Interval | None:
         """Return the season that begins in `year`: winter 0 in December, spring 1.
 
@@ -488,26 +503,28 @@ def _around(match: DateMatch) -> Interval | None:
 
 
 def _shifted(match: DateMatch) -> Interval | None:
-    """Return the day that is some weeks from another: `a week from Friday`.
+    """Return the day at a distance from another: `a year from tomorrow`.
 
     `Donnerstag in einer Woche` is a week after the coming one or the one of next week;
     it is resolved if both are the same day.
     """
-    weeks = match.number("nw") or 1
-    if match.unit() != "week":
-        return None
     sign = -1 if match.has("ah") else 1
+    count = sign * (match.number("nw") or 1)
+    if match.unit() != "week" and not match.has("FA"):
+        return None
     if match.has("d"):
-        day = match.today + (match.number("d") or 0) * DAY
-        return match.day(day + 7 * sign * weeks * DAY)
+        return match.day_from(match.today + (match.number("d") or 0) * DAY, count)
+    if not match.has("k"):
+        at = next(place for place, one in enumerate(match.tokens) if one.letter in "FA")
+        named = _named(replace(match.part(at), lean=1))
+        return match.day_from(named.start.date(), count) if named else None
     base = _weekday(replace(match, lean=sign))
     if base is None:
         return None
-    day = base.start.date() + 7 * sign * weeks * DAY
-    week = match.unit_at("week", sign * weeks)
-    assert week is not None
-    is_clear = match.has("F") or week.start <= (match.day(day) or week).start < week.end
-    return match.day(day) if is_clear else None
+    day = match.day_from(base.start.date(), count)
+    week = match.unit_at(match.unit(), count)
+    is_clear = match.has("F") or (day and week and week.start <= day.start < week.end)
+    return day if is_clear else None
 
 
 def _unit(match: DateMatch) -> Interval | None:
@@ -608,7 +625,11 @@ RULES: Sequence[tuple[str, str, Callable[[DateMatch], Interval | None] | None]] 
     # from Wednesday to Friday, vom 3. bis 7. Dezember
     ("stretch", rf"[FS]g?{_ENDPOINT}[TLr]g?{_ENDPOINT}(?:,?g?y)?", _stretch),
     # a week from Friday, tomorrow week, Donnerstag in einer Woche
-    ("shifted", r"[nw]u[FA]g?[dk]|[cx]?g?[dk](?:u(?![am])|i[nw]u)", _shifted),
+    (
+        "shifted",
+        rf"i?[nw]u[FA]g?(?:[dk]|{_DATE}(?:,?g?y)?)|[cx]?g?[dk](?:u(?![am])|i[nw]u)",
+        _shifted,
+    ),
     ("shifted", r"(?:[nw]u[af]|[ih][nw]u)c?g?[dk]", _shifted),  # a week ago yesterday
     ("skip", r"[nwg]u[rLFA]g?[mjz]?[kdbpDH]|[nw]uB", None),  # two days before Christmas
     # by the end of next month, by the end of May 2027
