@@ -17,18 +17,22 @@ _FENCE = re.compile(
 )
 
 # In any line: a Templater tag, a conflict marker, an embed, an inline query, a fence
-# within a line or of an unknown language, engram's own History heading, and text that
-# looks like one of its character references.
+# within a line or of an unknown language, code that a plugin takes for a button or an
+# input field, engram's own History heading, and text that looks like one of its
+# character references.
 _ANYWHERE = (
-    r"&(?=(?:amp|lt|#(?:33|35|37|91|94|96|126));)|<(?=%|<{6})|!(?=\[\[)|`(?=\s*\$?=)"
+    r"&(?=(?:amp|lt|#(?:33|35|37|58|91|93|94|96|126));)|<(?=%|<{6})|!(?=\[\[)"
+    r"|`(?=\s*(?:[$!]?=|[A-Z]+\[|button-))"
     r"|(?<!`)`(?=``)|(?<!~)~(?=~~)|^#(?=# History\s*$)"
 )
 _IN_CODE = re.compile(_ANYWHERE)
-# Outside of code also HTML, remote images, links, comments, and a block id at the end
-# of a line.
+# Outside of code also HTML, remote images, links, links to a program instead of a page,
+# comments, and a block id at the end of a line.
 _IN_TEXT = re.compile(
     _ANYWHERE
     + r"|<(?=[A-Za-z/!?])|!(?=\[)|\[(?=\[)|%(?=%)|(?:(?<=\s)|^)\^(?=[A-Za-z0-9-]+\s*$)"
+    r"|\](?=(?:\(|:)\s*<?(?!https?:|mailto:)[A-Za-z][A-Za-z0-9+.-]*:)"
+    r"|(?<!http)(?<!https):(?=//)"
 )
 _REFERENCES = {
     "&": "&amp;",
@@ -36,7 +40,9 @@ _REFERENCES = {
     "!": "&#33;",
     "#": "&#35;",
     "%": "&#37;",
+    ":": "&#58;",
     "[": "&#91;",
+    "]": "&#93;",
     "^": "&#94;",
     "`": "&#96;",
     "~": "&#126;",

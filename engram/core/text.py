@@ -22,18 +22,20 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _LAST_MILLISECOND = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
 
-# Soft hyphen, zero-width space, word joiner, BOM and direction marks.
-_INVISIBLE = [
-    0xAD,
-    0x200B,
-    0x200E,
-    0x200F,
-    *range(0x202A, 0x202F),
-    *range(0x2060, 0x206A),
-    0xFEFF,
-]
+INVISIBLE = dict.fromkeys(
+    [
+        0xAD,
+        0x200B,
+        0x200E,
+        0x200F,
+        *range(0x202A, 0x202F),
+        *range(0x2060, 0x206A),
+        0xFEFF,
+    ]
+)
+"""Soft hyphen, zero-width space, word joiner, BOM and direction marks, to delete."""
 # NFKC turns the acute that people type as an apostrophe into an accent on a blank.
-_CLEAN = dict.fromkeys(_INVISIBLE) | {ord("´"): "'"}
+_CLEAN = INVISIBLE | {ord("´"): "'"}
 _ALIKE = str.maketrans({**dict.fromkeys("’‘‛ʼ＇", "'"), **dict.fromkeys("‐‑‒–−", "-")})
 # NFKC writes 10² as 102 and 1½ as 11⁄2; a blank separates the two numbers.
 _RAISED = re.compile(r"(?<=\d)(?=[²³¹¼½¾⁰-₟⅐-⅟①-⓿])")

@@ -483,3 +483,13 @@ def test_the_vault_is_never_written(world):
     before = {path: path.lstat().st_mtime_ns for path in world.root.rglob("*")}
     world.scanner.scan()
     assert {path: path.lstat().st_mtime_ns for path in world.root.rglob("*")} == before
+
+
+def test_the_catalogue_is_private_whatever_the_umask(tmp_path):
+    before = os.umask(0)
+    try:
+        World(tmp_path)
+    finally:
+        os.umask(before)
+    modes = {path.stat().st_mode & 0o777 for path in tmp_path.rglob("catalogue.db*")}
+    assert modes == {0o600}
