@@ -397,6 +397,7 @@ class VaultMemory:
         else:
             self.files.rescan_settled(None)
         self.files.meet_unrecorded()
+        self.reconciler.forgetting.renew()
         self.note_writer.update_hashes()
         self.commits.defer_commit()
         self.readiness.set_compared(compared=True)

@@ -95,7 +95,7 @@ def read_restored(rows: Iterable[Mapping[str, object]]) -> dict[str, datetime]:
         for row in rows
         if row.get("restored")
         and not row.get("lifted")
-        and (at := _time(row.get("at")))
+        and (at := time_of(row.get("at")))
     }
 
 
@@ -129,7 +129,7 @@ def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ..
         memory, digest, within = (
             str(row.get(name) or "") for name in ("memory", "hash", "in")
         )
-        name, at = (memory, digest, within), _time(row.get("at"))
+        name, at = (memory, digest, within), time_of(row.get("at"))
         lifted = str(row.get("lifted") or "")
         if lifted and name in found:
             old = found[name]
@@ -155,7 +155,8 @@ def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ..
     return tuple(found.values())
 
 
-def _time(value: object) -> datetime:
+def time_of(value: object) -> datetime:
+    """Return the time in a row, or one long ago if there is none."""
     try:
         found = datetime.fromisoformat(str(value))
     except ValueError:

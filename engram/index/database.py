@@ -446,8 +446,7 @@ class CatalogDatabase:
             self._db.close()
 
     def _connect(self) -> None:
-        with suppress(OSError):  # private whatever the umask; its other files follow
-            self.path.touch(0o600, exist_ok=False)
+        disk.create_private(self.path)
         self._db = sqlite3.connect(
             self.path, timeout=5, isolation_level=None, check_same_thread=False
         )

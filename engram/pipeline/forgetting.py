@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engram.core import decide, ranking, todos
-from engram.core.forgetting import statements_of, tombstone_row
+from engram.core.forgetting import statements_of, time_of, tombstone_row
 from engram.core.language import similarity
 from engram.core.language.echo import own_words
 from engram.core.language.equal_statements import are_equal
@@ -371,6 +371,19 @@ class Forgetting:
         head = {"at": now.isoformat(), "reason": why, **extra}
         stones = self._of_parts(fact.id, plan, equal=True)
         self.index.tombstones.add([stone | head for stone in stones])
+
+    def renew(self) -> None:
+        """Set the tombstones of older versions anew, with all that they hide today.
+
+        Such a row has fingerprints of words in `says`, which no version reads any more.
+        """
+        rows = self.vault.tombstone_rows()
+        older = frozenset(str(row.get("memory")) for row in rows if "says" in row)
+        for row in self._active_rows(older) if older else ():
+            found = self.index.facts([str(row.get("memory"))]) if "says" in row else []
+            for fact in found:
+                why = str(row.get("reason") or FORGOTTEN)
+                self.record_forgotten(fact, time_of(row.get("at")), why)
 
     def record_deleted_turns(self, turns: Iterable[FiledTurn], now: datetime) -> None:
         """Record that a user removed turns from session files (`X9`).

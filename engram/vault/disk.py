@@ -235,6 +235,15 @@ def overwrite(path: Path, content: bytes) -> None:
         file.truncate()
 
 
+def create_private(path: Path) -> None:
+    """Create an empty file that only its owner may read, if there is none.
+
+    Does nothing where the folder refuses it; whoever opens the file then reports it.
+    """
+    with suppress(OSError):
+        path.touch(0o600, exist_ok=False)
+
+
 def remove(path: Path, pending: set[Path] | None = None) -> None:
     """Remove a file that engram wrote; a missing file is accepted."""
     with os_errors(path), folder_of(path) as folder:
