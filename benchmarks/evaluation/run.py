@@ -22,7 +22,7 @@ from engram.errors import UnavailableError
 from engram.extraction.extract import Extractor
 from engram.memory import VaultMemory
 from engram.pipeline.executor import Inline
-from engram.serve.temporary import SetClock, create_like, settings_for
+from engram.serve.replay import SetClock, create_like, settings_for
 from evaluation import metrics
 from evaluation.baselines import BASELINES, filled
 

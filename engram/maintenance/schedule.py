@@ -23,7 +23,6 @@ from engram.maintenance.passes import (
     merge,
     profiles,
     sessions,
-    states,
     stories,
     todos,
 )
@@ -215,8 +214,8 @@ NIGHTLY: tuple[Pass, ...] = (
     lifecycle.revive,
     lifecycle.tier,
     lifecycle.precision,
-    states.redate,
-    states.end_states,
+    lifecycle.redate,
+    lifecycle.end_states,
     merge.merge,
     merge.compare,
     merge.contradict,

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.records import REMEMBERED
 from engram.core.text import content_hash, ulid
-from engram.errors import ConflictError
+from engram.errors import ConflictError, NotFoundError
 from engram.memory import VaultMemory
-from engram.serve.temporary import SetClock, create_like, settings_for
-from engram.vault import facts, frontmatter, sessions, template
+from engram.vault import disk, facts, frontmatter, sessions, template
 from engram.vault.store import Vault
+from engram.vault.usage import DEVICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -166,3 +166,40 @@ def _active(root: Path, settings: Settings) -> dict[str, str]:
         for fact in read_facts
         if fact and fact.status == "active"
     }
+
+
+# -- temporary vaults with the configuration of the user's vault -----------------------
+
+
+class SetClock:
+    """A clock that returns a fixed time."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        """Return this time."""
+        return self.now
+
+
+def create_like(settings: Settings, into: Path, name: str) -> None:
+    """Make the folder `into` a vault with the `engram.toml` of another, and this id."""
+    disk.make_folders(into)
+    try:
+        own = disk.read(settings.vault / template.SETTINGS)
+    except NotFoundError:  # without a vault of the user, the defaults
+        own = b""
+    disk.write_new(into / template.SETTINGS, template.with_id(own, name))
+    template.create_vault(into, name, template.shipped("vault_template"))
+
+
+def settings_for(settings: Settings, into: Path, name: str, home: Path) -> Settings:
+    """Return the settings for such a vault: the same, but with folders of its own.
+
+    Its index is in files, so that it leaves no rows in the database of the user.
+    """
+    state = home / "state"
+    disk.make_folders(state)
+    disk.write_new(state / DEVICE, f"{content_hash(name)[:16]}\n".encode())
+    fresh = replace(settings, vault=into, vault_id=name, tcp_port=None, postgres="")
+    return replace(fresh, state=state, cache=home / "cache", runtime=home / "run")

@@ -1,4 +1,4 @@
-"""Passes without a model: promotion, expiry, archive, vectors, topics, edges, logs.
+"""Passes without a model: promotion, expiry, archive, ends, vectors, topics, edges, logs.
 
 (Rows C16–C20, C29, D7, D9, D12.) `core/lifecycle` decides; a pass turns the decision
 into a change of a note, with its reason. The tier and the precision of a vector are in
@@ -17,12 +17,15 @@ from heapq import nsmallest
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from engram.core import decay, graph, jsonl, lifecycle
+from engram.core import decay, graph, jsonl, lifecycle, todos
 from engram.core.actions import CREATION_ACTIONS
+from engram.core.categories import PLAIN, category_of
+from engram.core.decide import is_called_off, is_scheduled
 from engram.core.language.words import terms_of
 from engram.core.records import BlockEdit, Edge, Edit, Fact, Move, VectorStorage
 from engram.maintenance.passes.view import (
     TRASH,
+    ChangeGroup,
     EdgeUpdate,
     FileWrite,
     MemoryState,
@@ -400,3 +403,61 @@ def _step(
         return []
     why = ", ".join(f"{counts[what]} {what}" for what in sorted(counts))
     return [VectorPrecision(changed, why)]
+
+
+# -- the announced ends of memories, which filing a statement schedules ----------------
+
+CALLED_OFF = "the plan that would end it was called off"
+ANNOUNCED = "the day came on which it was announced to end"
+
+
+def redate(view: PassView, now: datetime) -> list[Step]:  # noqa: ARG001
+    """Give memories the time that their words name since a user edited them (X14)."""
+    why = "a person edited the day in its words"
+    steps: list[Step] = []
+    for memory, keys in view.reader.edited_times().items():
+        one = view.memories.get(memory)
+        if one is None or one.fact.status != "active":
+            continue
+        if not all(
+            _is_at(getattr(one.fact, name), text, view.zone)
+            for name, text in keys.items()
+        ):
+            steps.append(Edit(one.fact.path, one.fact.sha, dict(keys), why))
+    return steps
+
+
+def _is_at(time: datetime | None, text: str, zone: tzinfo) -> bool:
+    """Whether a time is the local one that a key gives."""
+    return (
+        time is not None and f"{time.astimezone(zone):%Y-%m-%dT%H:%M:%S}" == text[:19]
+    )
+
+
+def end_states(view: PassView, now: datetime) -> list[Step]:
+    """End memories on their announced day, unless the plan was called off (`A7`)."""
+    return list(_announced(view, now))
+
+
+def _announced(view: PassView, now: datetime) -> Iterator[Step]:
+    for one in view.memories.values():
+        fact, day = one.fact, one.fact.valid_until
+        if day is None or one.kept or not is_scheduled(fact):
+            continue
+        plans = [view.memories.get(name) for name in fact.superseded_by]
+        if all(is_called_off(plan.fact if plan else None, day) for plan in plans):
+            keys: dict[str, object] = {"superseded_by": None, "valid_until": None}
+            yield Edit(fact.path, fact.sha, keys, CALLED_OFF)
+        elif day <= now:
+            keys = {"status": "superseded", "end_reason": ANNOUNCED}
+            begun = (_begun(plan.fact) for plan in plans if plan and not plan.kept)
+            edits = [edit for edit in begun if edit]
+            yield ChangeGroup((*edits, Edit(fact.path, fact.sha, keys, ANNOUNCED)))
+
+
+def _begun(plan: Fact) -> Edit | None:
+    """Return the change by which a plan becomes the state that it planned."""
+    if not (plan.attribute and category_of(plan.category).promise):
+        return None
+    keys = {**todos.reopened_keys(plan), "category": PLAIN, "event_end": None}
+    return Edit(plan.path, plan.sha, keys, ANNOUNCED)

@@ -20,7 +20,7 @@ BRIEF = ("plot", "show", "why")
 RENDERERS = {
     "consolidate": "reports.run_lines",
     "context": "memories.context_lines",
-    "diff": "review.diff_lines",
+    "diff": "details.diff_lines",
     "digest": "memories.digest_lines",
     "entities": "memories.entities_lines",
     "eval": "reports.eval_lines",
@@ -34,7 +34,7 @@ RENDERERS = {
     "plot": "details.plot_lines",
     "prune": "reports.run_lines",
     "purge": "reports.purge_lines",
-    "review": "review.review_lines",
+    "review": "details.review_lines",
     "runs": "reports.runs_lines",
     "session": "memories.session_lines",
     "sessions": "memories.sessions_lines",
