@@ -453,7 +453,7 @@ class VaultMemory:
         if not self.commits.away():
             self.usage_tracker.flush()
             self.reconciler.box_writer.save()
-        self.commits.defer_commit()
+        self.commits.done("use", "record which memories were used")
 
     def _save_handed_out(self) -> None:
         """Save the texts that recall returned for the next start (`X7`).

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 OMISSION = "[…]"
 """The replacement for hidden sentences."""
+ELSEWHERE = "elsewhere"
+"""The key of rows that are not in the vault as git checked it out."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -55,7 +57,8 @@ class Tombstone:
     It was forgotten at `at`. `in_turn` limits `exact` to one turn. `restated_at` is the
     time at which the user stated it again, in the turns `restated_in`. With
     `only_turns` no notes are hidden, because the user deleted the note. `memory` was
-    forgotten along with `named`.
+    forgotten along with `named`. One from `elsewhere` is not in the vault as git checked
+    it out, and hides its own note too.
     """
 
     memory: str
@@ -67,13 +70,14 @@ class Tombstone:
     restated_in: frozenset[str] = frozenset()
     only_turns: bool = False
     named: str = ""
+    elsewhere: bool = False
 
     def holds(self, utterance: Utterance) -> bool:
         """Return whether the tombstone hides a text with this origin."""
         if utterance.key and utterance.key in self.restated_in:
             return False
         if (self.only_turns and utterance.fact) or (
-            utterance.memory and utterance.memory == self.memory
+            utterance.memory == self.memory and self.memory and not self.elsewhere
         ):
             return False
         if utterance.at is None:
@@ -150,7 +154,14 @@ def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ..
                 str(row.get("for") or memory),
             )
             found[name] = Tombstone(
-                memory, digest, at, exact, within, only_turns=only_turns, named=named
+                memory,
+                digest,
+                at,
+                exact,
+                within,
+                only_turns=only_turns,
+                named=named,
+                elsewhere=ELSEWHERE in row,
             )
     return tuple(found.values())
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from engram.core import jsonl
 from engram.core.forgetting import (
+    ELSEWHERE,
     OMISSION,
     TombstoneSet,
     Utterance,
@@ -16,9 +18,12 @@ from engram.core.forgetting import (
 )
 from engram.core.records import HIGH, NO_PERSONA, UNKNOWN_PERSONA, Fact, FiledTurn
 from engram.core.trust import TurnSource, source_class
+from engram.errors import NotFoundError
+from engram.vault import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
 
     from engram.index.database import Unit
     from engram.vault.store import Vault
@@ -118,23 +123,49 @@ class Tombstones:
     sentences with a forgotten statement; `withdrawn` are the keys of turns that were
     edited or deleted in the chat; `deleted` are the digests
     (`turn_versions.turn_digest`) of turns that a person removed from a session file.
-    `restored` is the time at which a person last restored a memory, by its id. Only the
-    writer's thread adds and reloads.
+    `restored` is the time at which a person last restored a memory, by its id. `rows`
+    are those of the file in the vault and of `copy`, a file outside of it: git may have
+    checked out a commit in which nothing was forgotten, and nothing is written for that.
+    Only the writer's thread adds and keeps.
     """
 
-    def __init__(self, vault: Vault) -> None:
+    def __init__(self, vault: Vault, copy: Path) -> None:
         self._vault = vault
-        self.reload()
+        self._copy = copy
+        self.rows: list[dict[str, object]] = []
+        self._read()
 
     def add(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Append rows durably; a row with `restored` or `lifted` revokes one."""
         if rows:
             self._vault.add_tombstones(rows)
-        self.reload()
+        self.keep()
 
-    def reload(self) -> None:
-        """Read the file again, which git and sync tools may have changed."""
-        rows = self._vault.tombstone_rows()
+    def keep(self) -> None:
+        """Read the file, which git and sync tools may have changed; complete the copy."""
+        if new := self._read():
+            disk.make_folders(self._copy.parent)
+            disk.append(self._copy, jsonl.encode(new))
+
+    def keep_anew(self) -> None:
+        """Read the file, from which a purge cut rows, and make the copy equal to it."""
+        disk.remove(self._copy)
+        self.keep()
+
+    def _read(self) -> list[dict[str, object]]:
+        """Read both files; return the rows that the copy lacks."""
+        ours, copied = self._vault.tombstone_rows(), self._copied()
+        rows, new = ours, ours[len(copied) :]
+        if ours[: len(copied)] != copied:
+            known, kept = (
+                {jsonl.encode([row]): row for row in rows} for rows in (ours, copied)
+            )
+            rows = [
+                row if key in known else row | {ELSEWHERE: True}
+                for key, row in (kept | known).items()
+            ]
+            new = [row for key, row in known.items() if key not in kept]
+        self.rows = rows
         self.keys = removed_keys(rows)
         self.forgotten = TombstoneSet(read_tombstones(rows))
         self.restored = read_restored(rows)
@@ -148,3 +179,10 @@ class Tombstones:
             and row["turn"] == row.get("memory")
             and "hash" not in row
         }
+        return new
+
+    def _copied(self) -> list[dict[str, object]]:
+        try:
+            return list(jsonl.rows(disk.read(self._copy)))
+        except NotFoundError:
+            return []

@@ -108,9 +108,10 @@ class FileSync:
         self._checked_out = diff.checked_out
         if diff.checked_out:
             self.reconciler.box_writer.reload()
+        # git and sync tools may change the file of tombstones
+        if paths is None or diff.checked_out:
+            self.index.tombstones.keep()
         if paths is None:
-            # git and sync tools may change the file of tombstones
-            self.index.tombstones.reload()
             self.reconciler.entity_writer.refresh()
             self.usage_tracker.refresh(now, restore=not diff.checked_out)
         self._follow(diff, now)

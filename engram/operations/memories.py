@@ -180,8 +180,9 @@ class MemoryOperations:
             self.entity_removal.tidy(now)
             return result
 
-        restores = bool(status) and unit.status != "active"
-        if restores and (equal := self._restore_hidden(unit, now)):
+        stones = self.index.tombstones.forgotten.of(unit.id)
+        is_hidden = unit.status != "active" or any(one.elsewhere for one in stones)
+        if status and is_hidden and (equal := self._restore_hidden(unit, now)):
             self.usage_tracker.record_evidence(equal.id, now)
             result = self.update(equal.id, pinned=pinned, status=status, layer=layer)
             return {**result, "verdict": "confirmed", "why": KNOWN}
@@ -261,6 +262,8 @@ class MemoryOperations:
         """
         for name in self.forgetting.restore(fact.id, now, USER_ASKED):
             self._restore_along(name)
+        if fact.status == "active":  # hidden by a tombstone of another branch
+            return None
         return self.review_queue.merge_into_equal(fact, now)
 
     def _restore_turn(self, turn: str, now: datetime) -> dict[str, Any]:

@@ -503,7 +503,7 @@ class PurgeOperations:
         usage.usage_log.drop(found.ids)
         usage.refresh(now)
         boxes.reload()
-        self.index.tombstones.reload()
+        self.index.tombstones.keep_anew()
         self.reconciler.entity_writer.refresh()
         self.note_writer.log_actions(
             [action_row(now, "purge", fact.id, WHY) for fact in plan.facts]

@@ -377,7 +377,7 @@ class Forgetting:
 
         Such a row has fingerprints of words in `says`, which no version reads any more.
         """
-        rows = self.vault.tombstone_rows()
+        rows = self.index.tombstones.rows
         older = frozenset(str(row.get("memory")) for row in rows if "says" in row)
         for row in self._active_rows(older) if older else ():
             found = self.index.facts([str(row.get("memory"))]) if "says" in row else []
@@ -399,7 +399,7 @@ class Forgetting:
     def _dropped(self) -> set[str]:
         """Return the ids of memories that were dropped in review and not restored."""
         dropped: set[str] = set()
-        for row in self.vault.tombstone_rows():
+        for row in self.index.tombstones.rows:
             memory = str(row.get("memory") or "")
             if row.get("restored"):
                 dropped.discard(memory)
@@ -547,7 +547,7 @@ class Forgetting:
     def _active_rows(self, memories: frozenset[str]) -> list[Mapping[str, object]]:
         """Return the tombstones of `memories`, and those set along, that are in force."""
         active: dict[tuple[str, ...], Mapping[str, object]] = {}
-        for row in self.vault.tombstone_rows():
+        for row in self.index.tombstones.rows:
             if memories.isdisjoint((row.get("memory"), row.get("for"))):
                 continue
             identity = tuple(

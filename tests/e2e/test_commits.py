@@ -306,3 +306,28 @@ def test_a_disk_that_refuses_the_note_refuses_no_operation(repository, kept):
     kept.call("remember", {"text": "Ben plays the violin on Tuesdays."})
     assert repository.status() == []
     assert "git" not in kept.call("status", {})["faults"]
+
+
+# row: X8
+def test_what_is_forgotten_stays_so_on_a_branch_from_before(repository, kept):
+    """Nothing is written for that, and a person may still restore it there."""
+    known = kept.call("remember", {"text": MILK})
+    repository("branch", "before")
+    kept.call("forget", {"id": known["id"]})
+    kept.save()
+
+    def found():
+        kept.files.rescan(None)
+        hits = kept.call("recall", {"query": "oat milk coffee", "record": False})[
+            "hits"
+        ]
+        return [one["text"] for one in hits]
+
+    for branch in ("before", "-"):
+        repository("checkout", "-q", branch)
+        assert not found()
+        assert not repository.status()
+    repository("checkout", "-q", "before")
+    assert not found()
+    kept.call("update", {"id": known["id"], "status": "active"})
+    assert MILK in found()

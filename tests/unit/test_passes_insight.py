@@ -163,7 +163,7 @@ def test_what_a_person_removed_is_not_concluded_again(keeping, fake):
             }
         ]
     )
-    keeping.memory.index.tombstones.reload()
+    keeping.memory.index.tombstones.keep()
     judging(fake, fold=all_of(FOLD))
     night(keeping, "fold")
     assert actives(keeping) == set(names)

@@ -152,7 +152,7 @@ def test_keeping_what_was_removed_before_lifts_its_tombstone(memory, queue, cloc
     memory.vault.add_tombstones(
         [{"hash": content_hash("Anna moved to Porto."), "turn": "", "memory": "m1"}]
     )
-    memory.index.tombstones.reload()
+    memory.index.tombstones.keep()
     doubtful(memory)
     queue.answer("01KBH2", "keep")
     assert memory.index.tombstones.keys == set()
