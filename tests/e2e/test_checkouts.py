@@ -5,11 +5,13 @@ and nothing written for it.
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import time
 
 import pytest
 
 from engram.core.policy import FilePolicy
+from engram.index.database import DATABASE
 from engram.vault.watcher import Watcher
 from tests.fakes.repository import Repository
 from tests.fakes.world import World, until
@@ -18,8 +20,8 @@ pytestmark = pytest.mark.skipif(
     shutil.which("git") is None, reason="git is not installed"
 )
 
-LOOKS = 5.0
-"""Seconds in which the watcher tells, and a note that is absent is looked for twice."""
+MARKER = "notes/heron.md"
+"""A note that git leaves alone."""
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,7 @@ def source(tmp_path_factory):
     world = World(folder)
     world.configure("[buffer]\nminutes = 0.02\n")
     made = Repository(world.vault)
+    made.write(".git/info/exclude", f"{MARKER}\n")
     world.start()
     for number, text in enumerate(
         ("Anna prefers oat milk.", "Ben plays the violin.", "Carla grows dahlias.")
@@ -67,7 +70,6 @@ def repository(world):
     """The vault under its daemon, with nothing left to commit."""
     made = Repository(world.vault)
     world.start()
-    time.sleep(1)
     assert made.status() == []
     return made
 
@@ -77,9 +79,29 @@ def commit_rest(repository):
     repository("commit", "--quiet", "--allow-empty", "-m", "the rest")
 
 
+def looked(world):
+    """Wait until the daemon knows what is in the vault and what is absent: until its
+    catalogue has a new note, and has it no longer.
+    """
+    marker = world.vault / MARKER
+    catalogue = sqlite3.connect(world.cache / DATABASE)
+
+    def is_known():
+        return catalogue.execute(
+            "SELECT count(*) FROM file WHERE path = ?", (MARKER,)
+        ).fetchone()[0]
+
+    marker.parent.mkdir(exist_ok=True)
+    marker.write_text("A heron stands in the harbour.\n")
+    until(is_known)
+    marker.unlink()
+    until(lambda: not is_known())
+    catalogue.close()
+
+
 def quiet(world, repository):
-    """Two looks of the daemon later nothing has changed but by git."""
-    time.sleep(LOOKS)
+    """Nothing has changed but by git when the daemon knows all of it."""
+    looked(world)
     assert repository.status() == []
     assert world.call("status")["ready"]
 
@@ -146,7 +168,7 @@ def test_a_stash_of_notes_that_are_not_committed_and_back(world, repository):
     repository.write("facts/2026-11-20/mine.md", "Dora collects stamps.\n")
     until(lambda: world.call("recall", query="quince")["hits"])
     until(lambda: "Dora collects stamps." in found(world, "Dora stamps"))
-    time.sleep(LOOKS)
+    looked(world)
     text = fact.read_text()
     repository("stash", "push", "--quiet", "--include-untracked")
     quiet(world, repository)
@@ -278,7 +300,7 @@ def test_the_way_back_to_before_a_note_was_made_is_no_deletion(world, repository
     world.stop()
     repository("reset", "--quiet", "--hard", before_ben(repository))
     world.start()
-    time.sleep(LOOKS)
+    looked(world)
     assert buried(world) == 0
 
 
