@@ -10,6 +10,7 @@ import shutil
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -529,13 +530,20 @@ def test_a_command_beside_a_suspended_daemon_says_so_soon(world):
     """Which process it is, of which vault, and what to do."""
     world.start()
     world.process.send_signal(signal.SIGSTOP)
-    for command in ("recall", "tea"), ("remember", "I like tea."):
+
+    def said(command):
         begun = time.monotonic()
-        said = world.engram(*command, code=UnavailableError.exit_code)
+        words = world.engram(*command, code=UnavailableError.exit_code)
         assert time.monotonic() - begun < 10
+        return words
+
+    commands = ("recall", "tea"), ("remember", "I like tea.")
+    with ThreadPoolExecutor(2) as callers:
+        answers = list(callers.map(said, commands))
+    for answer in answers:
         for words in (
             "the daemon runs but does not answer",
             f"process {world.process.pid}, {world.socket}",
             f"kill -CONT {world.process.pid}",
         ):
-            assert words in said
+            assert words in answer

@@ -350,7 +350,7 @@ def test_connections_beyond_the_most_are_refused(begin):
 # row: X20
 def test_a_catalogue_found_damaged_is_read_again_without_anybody_asking(begin):
     """Until then the daemon is not ready, answers are incomplete and turns are refused."""
-    daemon = begin()
+    daemon = begin(read_seconds=0.5)
     path = str(daemon.settings.socket)
     said = SAID[0] | {"id": "m1"}
     socket_client.call(path, "observe", {"turns": [said]})
@@ -394,8 +394,10 @@ def test_a_conversation_is_told_in_short_without_anybody_asking(begin):
     assert not list((daemon.settings.vault / "sessions").rglob("*.md"))
 
 
-def test_a_caller_waits_for_a_daemon_that_works_long(begin):
+def test_a_caller_waits_for_a_daemon_that_works_long(begin, monkeypatch):
     """While the daemon answers a ping, however long the writer is busy."""
+    monkeypatch.setattr(socket_client, "SILENT_SECONDS", 0.2)
+    monkeypatch.setattr(socket_client, "PING_SECONDS", 1.0)
     daemon, release, answers = begin(), threading.Event(), []
     daemon.writer.post("long work", release.wait)
 
