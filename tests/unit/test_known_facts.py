@@ -21,6 +21,9 @@ from tests.fakes.scribe import task_of
 POLICY, MODEL = ExtractionPolicy(), ModelPolicy()
 LEIPZIG, OSKAR = "Jonas lives in Leipzig.", "Jonas has a cat named Oskar."
 HAMBURG = "Jonas and his family moved to Hamburg."
+FENCE = "Jonas will paint the fence by 23 November."
+DUE = {"category": "commitment", "sort": "plan", "when_words": "by 23 November"}
+DUE |= {"when": "2026-11-23"}
 MOVED = (
     "Guess where I'm writing from: Hamburg! We got the keys early and moved at last."
 )
@@ -131,6 +134,24 @@ def test_a_booking_the_promises_and_the_health_are_shown_among_many(talking, run
     shown = numbers(running.asked[0])
     assert {*health, *owed, booked} <= set(shown)
     assert sum(map(len, shown)) < POLICY.known
+
+
+# row: A9
+# row: X24
+@pytest.mark.parametrize(
+    ("days", "words", "shown"),
+    [(5, "Nice day.", True), (12, "Nice day.", False), (12, "The fence is up.", True)],
+)
+def test_a_promise_that_is_overdue_for_long_is_shown_only_near_its_words(
+    talking, running, clock, days, words, shown
+):
+    memory = talking()
+    said(
+        memory, running, "I have to do it by 23 November, all of it.", (FENCE, {}, DUE)
+    )
+    clock.advance(days=days)
+    said(memory, running, f"{words} I slept well and had a long breakfast.")
+    assert any("fence" in one for one in numbers(running.asked[-1])) is shown
 
 
 # row: A9

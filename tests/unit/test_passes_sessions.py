@@ -22,6 +22,7 @@ from tests.fakes.openai_server import (
     refusal,
     status,
 )
+from tests.fakes.scribe import material_of
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 STORY = (
@@ -392,6 +393,23 @@ def test_a_section_of_the_spine_that_a_person_wrote_stays(told):
     assert keys(path.read_text())["version"] == 2
     assert "- lives in the hills" in path.read_text()
     assert "- lives by the sea" not in path.read_text()
+
+
+# row: E12
+# row: X24
+def test_the_spine_is_written_with_the_talks_since_its_last_version(told, fake, clock):
+    """Not those before, of which the page itself tells."""
+    for name in ("first", "second"):
+        say(told, *STORY, *STORY, *STORY, session=name)
+        clock.advance(days=2)
+        tend(told)
+        told.call("consolidate", {"only": "spine"})
+    pages = [
+        material_of(body) for body in fake.asked if "one page" in prompt_text(body)
+    ]
+    days = [[talk["day"] for talk in page["talks"]] for page in pages]
+    assert [len(some) for some in days] == [1, 1]
+    assert days[0] < days[1]
 
 
 # row: E12

@@ -129,7 +129,7 @@ def test_exactly_this_is_sent(fake):
 
 
 def test_the_prompt_is_short_and_complete():
-    """At most 80 lines and 1,050 tokens or so; every field of the schema is explained;
+    """At most 80 lines and 900 tokens or so; every field of the schema is explained;
     no placeholder is left.
     """
     raw = (Path(tasks.__file__).parent / "prompts/extract.md").read_text(
@@ -137,7 +137,7 @@ def test_the_prompt_is_short_and_complete():
     )
     system, _, _ = extraction_prompt(TURNS, POLICY, MODEL)
     assert len(raw.splitlines()) <= 80
-    assert len(system) / 4 < 1050
+    assert len(system) / 4 < 900
     assert "{{" not in system
     lists = SCHEMA["properties"].values()
     assert all(

@@ -91,7 +91,7 @@ def rolling(view: PassView, now: datetime) -> list[Step]:
         turns = latest_of_both_sides(talk.turns[:mark], policy.rolling_each)
         why = f"{mark} turns of {talk.stem}"
         enough = mark >= policy.rolling_model_turns
-        material = model_input(turns, policy)
+        material = _material(view, talk, turns)
         reply = _reply(view, "rolling", material, why, enough=enough)
         state.record_attempt(talk, now, reply.fault)
         steps += reply.steps
@@ -128,7 +128,7 @@ def episodes(view: PassView, now: datetime) -> list[Step]:
             continue
         waiting = _episode_turns(view, talk)
         replies = [
-            _reply(view, "episode", model_input(turns, view.policy.sessions), why)
+            _reply(view, "episode", _material(view, talk, turns), why)
             for number, turns in waiting.items()
             for why in [f"episode {number} of {talk.stem}"]
         ]
@@ -205,8 +205,18 @@ def _session_material(
     }
     keys = {filed.key for filed in turns} | parts.keys()
     visible = [filed for filed in talk.turns if filed.key in keys]
+    return _material(view, talk, visible, parts)
+
+
+def _material(
+    view: PassView,
+    talk: SessionView,
+    turns: Iterable[FiledTurn],
+    parts: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Return turns of a conversation with its day and the names of the user."""
     more = {"day": local_date(view, talk.started), "user": list(view.owner)}
-    return model_input(visible, view.policy.sessions, parts, **more)
+    return model_input(turns, view.policy.sessions, parts, **more)
 
 
 def _episode_turns(view: PassView, talk: SessionView) -> dict[int, Sequence[FiledTurn]]:
@@ -297,13 +307,16 @@ def _spine_material(
 ) -> dict[str, Any]:
     """Return the material of the question: the last summary, facts and sessions.
 
-    It has the names of the user, today's date, and the days of the sessions.
+    It has the names of the user, today's date, and the sessions since the day of the
+    last summary, which holds what was told before.
     """
     shown_text = partial(view.forgotten.visible, utterance=Utterance())
     earlier = {
         name: _without_forgotten(view, _plain_lines(read_block(raw, name) or ""))
         for name in SECTIONS
     }
+    updated = re.search(r"^updated: (\d{4}-\d\d-\d\d)", raw, re.MULTILINE)
+    since = updated[1] if updated else ""
     sessions = [
         {"day": str(keys.get("started", ""))[:10]}
         | {
@@ -312,6 +325,7 @@ def _spine_material(
             if keys.get(name)
         }
         for keys in view.summaries
+        if str(keys.get("ended", since)) >= since
     ]
     return {
         "user": list(view.owner),
