@@ -501,9 +501,16 @@ def _objection(new: Statement, claim: _Claim) -> str:
 
 
 def _hesitation(new: Statement, claim: _Claim, begins: datetime | None) -> str:
-    """Return why a link of a model changes nothing yet, or ''."""
+    """Return why a link of a model changes nothing yet, or ''.
+
+    A name or a birthday ends only with another one.
+    """
     if claim.by != "link":
         return ""
+    row = attribute(claim.known.fact.attribute)
+    told = {new.fact.attribute, *(one.attribute for one in new.states)}
+    if not (row.mortal or new.corrects or row.name in told):
+        return "no event ends it"
     is_plan = new.plans or category_of(new.fact.category).promise
     is_of_promise = category_of(claim.known.fact.category).promise
     if is_plan and begins is None and not is_of_promise:

@@ -104,6 +104,11 @@ def is_owner(name: str) -> bool:
     return name_key(name) in _OWNERS
 
 
+def is_assistant(name: str) -> bool:
+    """Return whether `name` means the assistant, which is no entity."""
+    return name_key(name) in {"assistant", "the_assistant"}
+
+
 class EntityNames:
     """Entities by name and alias; each has a place, such as the path of its note.
 

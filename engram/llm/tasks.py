@@ -19,7 +19,7 @@ from unicodedata import east_asian_width
 
 from engram.core.categories import PLAIN, category_named, category_of
 from engram.core.classify import is_social
-from engram.core.entities import OWNER, is_owner, name_key, relation_label
+from engram.core.entities import OWNER, is_assistant, is_owner, name_key, relation_label
 from engram.core.policy import ExtractionPolicy, ImportancePolicy, ModelPolicy
 from engram.core.records import (
     ENTITY_TYPES,
@@ -380,6 +380,8 @@ def _relation(
         return "malformed"
     if max(map(len, names)) > model_policy.name_chars:
         return "malformed"
+    if is_assistant(subject) or is_assistant(other):
+        return "with the assistant"
     if name_key(subject) == name_key(other) or (is_owner(subject) and is_owner(other)):
         return "to itself"
     turn = _turn(item.turn, turns)
@@ -469,11 +471,12 @@ def _slot(text: str, most: int) -> str:
 
 
 def _about(value: Sequence[str], most_chars: int) -> tuple[str, ...]:
-    """Return the names in a list without those of the owner.
+    """Return the names in a list without those of the owner and of the assistant.
 
     An empty `about` means the owner.
     """
-    return tuple(name for name in _names(value, most_chars) if not is_owner(name))
+    names = _names(value, most_chars)
+    return tuple(name for name in names if not (is_owner(name) or is_assistant(name)))
 
 
 def _names(value: Sequence[str], most_chars: int) -> tuple[str, ...]:

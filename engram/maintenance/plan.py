@@ -28,6 +28,7 @@ from engram.maintenance.passes.view import (
     TRASH,
     ChangeGroup,
     EdgeUpdate,
+    FallenGround,
     FileWrite,
     Finding,
     MemoryState,
@@ -182,7 +183,7 @@ class RunPlan:
         update = ViewUpdate()
         for step in steps:
             match step:
-                case ModelQuestion() | Finding() | NewCase():
+                case ModelQuestion() | Finding() | NewCase() | FallenGround():
                     self._take_message(name, step)
                 case ChangeGroup():
                     self._take_changes(name, step, update)
@@ -206,7 +207,9 @@ class RunPlan:
                         self._keep(name, key, step, note, update)
         self.view = self.view.after(update)
 
-    def _take_message(self, name: str, step: ModelQuestion | Finding | NewCase) -> None:
+    def _take_message(
+        self, name: str, step: ModelQuestion | Finding | NewCase | FallenGround
+    ) -> None:
         if isinstance(step, ModelQuestion):
             if step.key not in self.view.answers:
                 self.questions[step.key] = step
@@ -215,18 +218,17 @@ class RunPlan:
             self.findings[name, step.memory, step.why] = found
             if step.refused:
                 self.rejections[step.memory, step.refused.action] = step.refused
+        elif isinstance(step, FallenGround):
+            given = step.turn, step.premise, step.resting, step.day
+            self._take_question(name, reviews.fallen_note(*given, self.view.zone))
         else:
-            self._take_case(name, step)
+            zone = self.view.zone
+            case = reviews.conflict_note(step.new, step.old, step.why, self.now, zone)
+            self._take_question(name, case)
 
-    def _take_case(self, name: str, step: NewCase) -> None:
-        """Plan the note that asks about two memories, unless it was asked before."""
-        case_id = reviews.case_id(step.new.id, step.old.id)
-        if self.note_writer.is_logged("decide", case_id):
-            return
-        case = reviews.conflict_note(
-            step.new, step.old, step.why, self.now, self.view.zone
-        )
-        if self.note_writer.index.scanner.exists(case.path):
+    def _take_question(self, name: str, case: Create) -> None:
+        """Plan a note that asks the user, unless it did so before."""
+        if not self.note_writer.is_new_question(case):
             return
         if note := self._permitted(name, case.path, case):
             self._keep(name, case.path, case, note, ViewUpdate())

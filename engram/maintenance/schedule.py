@@ -216,6 +216,7 @@ NIGHTLY: tuple[Pass, ...] = (
     lifecycle.precision,
     lifecycle.redate,
     lifecycle.end_states,
+    lifecycle.ask_fallen,
     merge.merge,
     merge.compare,
     merge.contradict,

@@ -25,7 +25,7 @@ from engram.index.filters import SearchFilter
 from engram.index.hiding import is_sensitive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from engram.core.entities import EntityNames
     from engram.pipeline.compare import Comparison
@@ -95,13 +95,22 @@ class KnownFacts:
         always = [search.standing(one, where.persona) for one in ALWAYS]
         always.append(self._promises(by_words, now, where))
         nearest = chain.from_iterable(zip_longest(*searches))
-        found = self._shown(chain(*always, nearest), now)
+        found = self._shown(self._with_resting(chain(*always, nearest)), now)
         sizes = accumulate(len(known_line(fact, policy)) for fact in found)
         return tuple(
             fact
             for fact, size in zip(found, sizes, strict=True)
             if size <= policy.known
         )
+
+    def _with_resting(self, facts: Iterable[Fact | None]) -> Iterator[Fact]:
+        """Yield each fact and after it those that name it as their ground (`X29`)."""
+        known = list(filter(None, facts))
+        resting = self.index.catalog.resting_on([fact.id for fact in known])
+        for fact in known:
+            yield fact
+            beside = self.index.facts(resting.get(fact.id, ()))
+            yield from (one for one in beside if fact.id in one.because)
 
     @staticmethod
     def _shown(facts: Iterable[Fact | None], now: datetime) -> list[Fact]:

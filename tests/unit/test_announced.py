@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 
 import pytest
@@ -86,6 +87,27 @@ def test_a_move_that_is_called_off_does_not_happen(planned, running, spring, wor
     old = by_text(memory, GRAZ)
     assert (old.superseded_by, old.valid_until) == ((), None)
     assert on(memory, spring, "05-04")
+
+
+# row: X29
+def test_what_rests_on_what_an_announced_day_ends_is_asked_once(
+    planned, spring, running
+):
+    """In the night after that day; what is left unticked is not asked again."""
+    memory = planned({"replaces": [GRAZ]})
+    bus = "The user takes bus 5 to work."
+    told = "I take bus 5 to work, as I live in Graz, up there."
+    said(memory, running, told, (bus, {"because": [GRAZ]}, {}))
+    night(memory)
+    assert not memory.call("review", {})["cases"]
+    spring.now = datetime.fromisoformat("2026-05-04T12:00:00+02:00")
+    night(memory)
+    (case,) = memory.call("review", {})["cases"]
+    assert bus in json.dumps(case)
+    memory.call("decide", {"id": case["id"], "decision": "leave"})
+    night(memory)
+    assert not memory.call("review", {})["cases"]
+    assert by_text(memory, bus).status == "active"
 
 
 # row: C33

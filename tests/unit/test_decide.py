@@ -105,6 +105,15 @@ MATRIX = [
     ({}, {}, REPLACED, EVENT, "active:", "what happened stays"),
     ({"words": "It is over."}, {}, OVER, PROMISE, "active: settle", "it is over"),
     ({"words": "New day."}, {}, REPLACED, PROMISE, "active: supersede", "something"),
+    ({}, {}, REPLACED, {"attribute": "name"}, "active:", "no event ends it"),
+    (
+        {},
+        {"attribute": "name"},
+        REPLACED,
+        {"attribute": "name"},
+        "active: supersede",
+        "",
+    ),
     ({}, {}, {"similarity": 0.95, **REPLACED}, {}, "active: supersede", "something"),
     # announced for a day
     ({}, PLANNED, REPLACED, {}, "active: schedule", "something else holds now"),

@@ -512,6 +512,19 @@ def test_what_rests_on_an_ended_fact_may_no_longer_hold_and_is_asked_once(
 
 
 # row: X29
+def test_what_rests_on_a_shown_statement_is_shown_beside_it(talking, running):
+    """Though no word of the turns is near it."""
+    memory = talking()
+    said(memory, running, TOLD_OFFER, (OFFER, {}, {}))
+    words = "I rented a van because of the offer that Jakob has."
+    said(memory, running, words, (RENTED, {"because": [OFFER]}, {}))
+    tell(memory, *(f"Jonas painted room {number} of Casa Luz." for number in range(90)))
+    said(memory, running, "Jakob has declined the offer, and Casa Luz is painted.")
+    shown = numbers(running.asked[-1])
+    assert shown[RENTED] == shown[OFFER] + 1
+
+
+# row: X29
 def test_what_ends_with_its_ground_in_the_same_words_is_not_asked(talking, running):
     memory = talking()
     said(memory, running, TOLD_OFFER, (OFFER, {}, {}))

@@ -307,6 +307,7 @@ def test_a_relation_comes_back_with_its_evidence():
     )
     assert related(SISTER | {"relation": "Works at"}).relations[0].type == "works_at"
     assert related(SISTER | {"subject": "The user"}).relations[0].subject == OWNER
+    assert not related(SISTER | {"object": "the assistant"}).relations
     assert related(SISTER | {"ended": True}).relations[0].ended
     assert not related(SISTER | {"ended": "no"}).relations[0].ended
     assert reading(MOVED).relations == ()
@@ -418,7 +419,7 @@ def test_an_entity_has_a_known_type_or_none():
 
 def test_the_owner_is_left_out_of_what_a_fact_is_about():
     """An empty `about` means the owner."""
-    assert one(about=["The user", "Ana", "me"]).about == ("Ana",)
+    assert one(about=["The user", "Ana", "me", "assistant"]).about == ("Ana",)
 
 
 # row: C4

@@ -27,6 +27,7 @@ from engram.maintenance.passes.view import (
     TRASH,
     ChangeGroup,
     EdgeUpdate,
+    FallenGround,
     FileWrite,
     MemoryState,
     Pass,
@@ -453,6 +454,24 @@ def _announced(view: PassView, now: datetime) -> Iterator[Step]:
             begun = (_begun(plan.fact) for plan in plans if plan and not plan.kept)
             edits = [edit for edit in begun if edit]
             yield ChangeGroup((*edits, Edit(fact.path, fact.sha, keys, ANNOUNCED)))
+
+
+def ask_fallen(view: PassView, now: datetime) -> list[Step]:  # noqa: ARG001
+    """Ask about the memories that rest on one whose announced end has come (`X29`)."""
+    ended: dict[str, Fact] = {}
+    resting: dict[str, dict[str, str]] = {}
+    for one in view.memories.values():
+        if one.fact.status == "superseded" and one.fact.end_reason == ANNOUNCED:
+            ended[one.fact.id] = one.fact
+        for ground in one.fact.because if todos.still_holds(one.fact) else ():
+            resting.setdefault(ground, {})[one.fact.id] = one.fact.text
+    steps: list[Step] = []
+    for old in (ended[ground] for ground in resting if ground in ended):
+        plan = view.memories.get(next(iter(old.superseded_by), ""))
+        turn, day = plan.fact.source if plan else old.source, old.valid_until
+        if turn and day:
+            steps.append(FallenGround(turn, old.text, resting[old.id], day))
+    return steps
 
 
 def _begun(plan: Fact) -> Edit | None:

@@ -140,6 +140,19 @@ class NewCase:
 
 
 @dataclass(frozen=True, slots=True)
+class FallenGround:
+    """Ask a user, once, what ends with a memory that ended on a day (`X29`).
+
+    `turn` announced the end; `resting` are the texts of what rests on it, by id.
+    """
+
+    turn: str
+    premise: str
+    resting: Mapping[str, str]
+    day: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """Report something about a memory without a change.
 
@@ -186,6 +199,7 @@ Step = (
     | ModelQuestion
     | NewMemory
     | NewCase
+    | FallenGround
     | Finding
     | ChangeGroup
 )
