@@ -18,6 +18,7 @@ from evaluation.results import (
 )
 from evaluation.run import Evaluation, without_models
 from evaluation.sample import estimate, sample
+from evaluation.write import evaluate_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +34,7 @@ def evaluate(
     seed: int = 7,
     answers: bool = False,
     offline: bool = False,
+    write: bool = False,
     results: Path | None = None,
     against: Path | None = None,
     agree: Callable[[str], bool],
@@ -47,6 +49,8 @@ def evaluate(
         _need_model(settings, offline=offline)
     earlier = read_results(against)[1] if against else None
     settings = without_models(settings) if offline else settings
+    if write:
+        return evaluate_write(settings, paths, lambda costs: _ask_first(costs, agree))
     chosen = sample(paths, settings, limit=limit, seed=seed, answers=answers)
     first = header(paths, settings, answers=answers)
     kept = ResultFile(results or default_file(paths, Path.cwd()), first)

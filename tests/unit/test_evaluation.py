@@ -31,6 +31,18 @@ from tests.fakes.evaluations import SAID, locomo, realtalk
 from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text()
+GOLDEN = (
+    {
+        "id": "t1",
+        "text": "I live in Graz. I love chess.",
+        "occurred_at": "2026-03-04T09:00",
+    },
+    {"id": "t2", "text": "I live in Linz now.", "occurred_at": "2026-04-04T09:00"},
+    {"fact": ["user", "graz"], "turn": "t1", "over": True},
+    {"fact": ["chess"], "turn": "t1", "over": True},
+    {"fact": ["Linz"], "turn": "t2", "date": "2026-05"},
+    {"fact": ["Vienna"], "turn": "t2"},
+)
 LINES = re.search(r"```json\n(.*?)```", PAGE, re.DOTALL)[1]
 
 
@@ -239,3 +251,26 @@ def test_the_report_fits_eighty_columns(place, capsys):
     shown = capsys.readouterr().out
     assert "evidence complete 1.000 ±.000" in " ".join(shown.split())
     assert max(map(len, shown.splitlines()[:-1])) <= 80
+
+
+# row: X16
+def test_what_is_written_is_held_against_a_list_of_statements(place, evaluated, capsys):
+    """Of two that are over one is; the wrong ones are named."""
+    golden = place / "golden.jsonl"
+    golden.write_text("\n".join(map(json.dumps, GOLDEN)))
+    found = evaluated("golden.jsonl", "--write", "--offline")["write"]
+    shares = {name: (row["right"], row["of"]) for name, row in found.items()}
+    assert shares == {
+        "precision": (3, 3),
+        "recall": (3, 4),
+        "ends": (1, 2),
+        "current": (1, 1),
+        "dates": (0, 1),
+    }
+    assert found["recall"]["wrong"] == ["Vienna"]
+    assert found["ends"]["wrong"] == ["chess"]
+    assert run(["eval", "golden.jsonl", "--write", "--offline"]) == 0
+    assert re.search(r"recall +3 of 4 +75%\n  - Vienna", capsys.readouterr().out)
+    golden.write_text(json.dumps({"fact": ["a"], "turn": "t9"}))
+    fault = evaluated("golden.jsonl", "--write", code=BadRequestError.exit_code)
+    assert "golden.jsonl:1" in fault["where"]

@@ -34,6 +34,11 @@ from engram.serve.command_group import CliContext, tree
 @click.option(
     "--offline", is_flag=True, help="Ask no model, even if one is configured."
 )
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Measure what the extractor makes of turns, against a list of statements.",
+)
 @click.option("--yes", is_flag=True, help="Agree to the cost of the models.")
 @click.option(
     "--results",
@@ -54,6 +59,7 @@ def eval_(
     seed: int,
     answers: bool,
     offline: bool,
+    write: bool,
     yes: bool,
     results: Path | None,
     against: Path | None,
@@ -66,6 +72,12 @@ def eval_(
     \b
         {"id": "t1", "text": "Anna is allergic to peanuts."}
         {"question": "What is Anna allergic to?", "answer": "peanuts", "evidence": ["t1"]}
+
+    With --write instead of questions the statements that a turn should give, by
+    words; `over` and `date` are optional:
+
+    \b
+        {"fact": ["Anna", "peanut"], "turn": "t1", "over": true, "date": "2026-05"}
 
     Each conversation is stored in a temporary vault with your
     configuration. Prints the share of the evidence that recall finds, next to simpler
@@ -88,6 +100,7 @@ def eval_(
         seed=seed,
         answers=answers,
         offline=offline,
+        write=write,
         results=results,
         against=against,
         agree=agree,

@@ -154,6 +154,6 @@ def _count(name: str, number: int) -> str:
 
 def eval_lines(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the figures of an evaluation."""
-    from evaluation import report
+    from evaluation import report, write
 
-    yield from report.lines(result)
+    yield from (write if "write" in result else report).lines(result)
