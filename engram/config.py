@@ -609,12 +609,7 @@ def _misfit(key: Key, value: Any) -> str:
     if key.kind in {int, float}:
         return _number_misfit(key, value)
     if key.kind is list:
-        fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        if not fits:
-            return "must be a list of texts"
-        unknown = [item for item in value if key.choices and item not in key.choices]
-        unfit = [item for item in value if not re.fullmatch(key.pattern or ".*", item)]
-        return f"has an unknown {(unknown or unfit)[0]!r}" if unknown or unfit else ""
+        return _list_misfit(key, value)
     if not isinstance(value, key.kind):
         return f"must be of type {key.kind.__name__}, not {value!r}"
     if key.choices and value not in key.choices:
@@ -622,6 +617,14 @@ def _misfit(key: Key, value: Any) -> str:
     if key.pattern and not re.fullmatch(key.pattern, str(value)):
         return f"must be letters, digits, - and _ only, not {value!r}"
     return ""
+
+
+def _list_misfit(key: Key, value: Any) -> str:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        return "must be a list of texts"
+    unknown = [item for item in value if key.choices and item not in key.choices]
+    unfit = [item for item in value if not re.fullmatch(key.pattern or ".*", item)]
+    return f"has an unknown {(unknown or unfit)[0]!r}" if unknown or unfit else ""
 
 
 def _number_misfit(key: Key, value: Any) -> str:

@@ -171,7 +171,7 @@ def parse_log(raw: bytes, limit: int) -> list[Row]:
     for row in jsonl.rows(raw, newest_first=True):
         if len(latest) == limit:
             break
-        if _is_event(row) and isinstance(row.get("action"), str) and _time(row):
+        if _is_event(row) and isinstance(row.get("action"), str) and row_time(row):
             latest.append(row)
     return latest[::-1]
 
@@ -225,7 +225,7 @@ def feedback(
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for row in rows[-policy.prior_events :]:
         prior = None if row.get("reversed") else priors.get(row["action"])
-        at = _time(row)
+        at = row_time(row)
         category = category_by_memory(str(row.get("memory")))
         if prior is None or at is None or category is None:
             continue
@@ -392,7 +392,8 @@ def clear_guidelines(page: str, policy: ActionPolicy) -> list[str]:
     ]
 
 
-def _time(row: Row) -> datetime | None:
+def row_time(row: Row) -> datetime | None:
+    """Return the time of a row, None for a row that cannot be read."""
     try:
         at = datetime.fromisoformat(row["at"])
     except (KeyError, TypeError, ValueError):

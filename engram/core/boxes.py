@@ -133,17 +133,7 @@ def box_title(memories: Sequence[Fact], box: Box, owner: Collection[str] = ()) -
         shared = sum(names[0] in memory.about for memory in memories)
         names = names if shared > 1 else []
     if names:
-        name, second = [*names, ""][:2]
-        own = _counted(
-            [memory for memory in memories if name in memory.about],
-            box,
-            names=False,
-        )
-        known = {name_part for full in names for name_part in (full, *full.split())}
-        known = {*map(normalise, known)}
-        own_tag = next((tag for tag in own if normalise(tag) not in known), "")
-        title = ", ".join(filter(None, (name, second)))
-        title = f"{name}: {_leaf(own_tag)}" if own_tag else title
+        title = _title_by_names(names, memories, box)
     elif _is_shared(tags, memories):
         title = ", ".join(map(_leaf, tags[:_TITLE_PARTS]))
     else:
@@ -151,6 +141,16 @@ def box_title(memories: Sequence[Fact], box: Box, owner: Collection[str] = ()) -
         parts = parts or [*map(_leaf, tags[:_TITLE_PARTS])]
         title = ", ".join(parts) or _MIXED
     return title[:1].upper() + title[1:]
+
+
+def _title_by_names(names: list[str], memories: Sequence[Fact], box: Box) -> str:
+    """Return the first name with the tag of its memories, or else with the next name."""
+    about_first = [memory for memory in memories if names[0] in memory.about]
+    known = {normalise(part) for full in names for part in (full, *full.split())}
+    for tag in _counted(about_first, box, names=False):
+        if normalise(tag) not in known:
+            return f"{names[0]}: {_leaf(tag)}"
+    return ", ".join(names[:2])
 
 
 def _is_shared(tags: Sequence[str], memories: Sequence[Fact]) -> bool:

@@ -196,23 +196,28 @@ _DROPPED: Any = object()
 
 
 def _cut(value: Any, found: Traces, worthless: frozenset[str] = _ITEM_KEYS) -> Any:
-    """Return a JSON value without traces; `_DROPPED` if nothing is left of it.
-
-    An object without one of the `worthless` keys that it had is dropped. An item of a
-    list is dropped too if it has only purged words.
-    """
+    """Return a JSON value without traces; `_DROPPED` if nothing is left of it."""
     if isinstance(value, list):
-        items = [
-            _cut(item, found)
-            for item in value
-            if not (isinstance(item, str) and _has_only_purged_words(item, found))
-        ]
-        return [item for item in items if item is not _DROPPED]
-    if isinstance(value, str):
-        is_trace = not _IDENTIFIER.fullmatch(value) and found.in_line(value)
-        return _DROPPED if is_trace else value
-    if not isinstance(value, dict):
-        return value
+        return _cut_list(value, found)
+    if isinstance(value, dict):
+        return _cut_object(value, found, worthless)
+    if isinstance(value, str) and not _IDENTIFIER.fullmatch(value):
+        return _DROPPED if found.in_line(value) else value
+    return value
+
+
+def _cut_list(value: list[Any], found: Traces) -> list[Any]:
+    """Return a list without traces and without texts of purged words alone."""
+    items = [
+        _cut(item, found)
+        for item in value
+        if not (isinstance(item, str) and _has_only_purged_words(item, found))
+    ]
+    return [item for item in items if item is not _DROPPED]
+
+
+def _cut_object(value: dict[str, Any], found: Traces, worthless: frozenset[str]) -> Any:
+    """Return an object without traces, dropped if it loses one of the `worthless` keys."""
     if any(found.is_gone(str(value.get(key) or "")) for key in ("term", "topic")):
         return _DROPPED
     left = {}

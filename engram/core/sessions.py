@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 from engram.core.forgetting import OMISSION
 from engram.core.language.injection import instruction
 from engram.core.language.sentences import sentences
-from engram.core.language.words import content, language, words
+from engram.core.language.words import terms_of
 from engram.core.markdown import read_block, replace_block
 from engram.core.planted import recallable_text
+from engram.core.text import note_name
 from engram.core.trust import (
     DERIVED_ORIGINS,
     SYNTHESIZED,
@@ -90,7 +91,7 @@ class SessionView:
     @property
     def stem(self) -> str:
         """The name of its file, which citations of its turns use."""
-        return self.path.rpartition("/")[2].removesuffix(".md")
+        return note_name(self.path)
 
     @property
     def progress(self) -> SessionProgress:
@@ -460,7 +461,7 @@ def key_sentences(
 
 def _sentence_scores(stated: Sequence[tuple[Turn, str]]) -> dict[int, float]:
     """Return the score of each sentence of at least two terms, by its place."""
-    terms = [_terms(sentence) for _, sentence in stated]
+    terms = [terms_of(sentence) for _, sentence in stated]
     counts = Counter(term for each in terms for term in set(each))
     return {
         place: sum(1 + math.log(counts[term]) for term in set(each))
@@ -469,8 +470,3 @@ def _sentence_scores(stated: Sequence[tuple[Turn, str]]) -> dict[int, float]:
         for place, each in enumerate(terms)
         if len(each) > 1
     }
-
-
-def _terms(text: str) -> list[str]:
-    found = words(text)
-    return content(found, language(found))

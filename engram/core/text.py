@@ -97,6 +97,11 @@ def slug(text: str, max_bytes: int = 80) -> str:
     return f"note-{name}" if name in _DEVICES else name
 
 
+def note_name(path: str) -> str:
+    """Return the name by which links lead to a note: `notes/Anna.md` is Anna."""
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
 def ulid(when: datetime, seed: str) -> str:
     """Return the id of `seed` at `when`: 48 bits of milliseconds, 80 bits of SHA-256.
 

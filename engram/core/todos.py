@@ -24,7 +24,7 @@ from engram.core.language.promises import (
     same_task,
 )
 from engram.core.language.sentences import sentences
-from engram.core.language.words import content, fold, language, words
+from engram.core.language.words import fold, terms_of, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -318,7 +318,7 @@ def loop_key(text: str) -> str:
     >>> loop_key("The printer in the office keeps jamming.")
     'printer_office_keeps_jamming'
     """
-    return "_".join(dict.fromkeys(_terms(text)[:_KEY_TERMS]))
+    return "_".join(dict.fromkeys(terms_of(text)[:_KEY_TERMS]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,10 +430,10 @@ def word_overlap(promise: Fact, text: str) -> float:
         "plans",
         "owner",
     }
-    promise_words = {word for word in _terms(promise.text) if word not in names}
+    promise_words = {word for word in terms_of(promise.text) if word not in names}
     if not promise_words:
         return 0.0
-    terms = set(_terms(text))
+    terms = set(terms_of(text))
     matched = sum(any(_alike(word, other) for other in terms) for word in promise_words)
     return matched / len(promise_words)
 
@@ -458,8 +458,3 @@ def _with_tag(tags: Sequence[str], tag: str) -> tuple[str, ...]:
 def _alike(first: str, second: str) -> bool:
     short, long = sorted((first, second), key=len)
     return first == second or (len(short) >= _PREFIX and long.startswith(short))
-
-
-def _terms(text: str) -> list[str]:
-    found = words(text)
-    return content(found, language(found))

@@ -22,6 +22,7 @@ from engram.core.text import normalise
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from engram.core.language.states import State
     from engram.core.records import Fact
 
 WISH = "wish"
@@ -75,13 +76,7 @@ def slots_of(fact: Fact) -> tuple[Slot, ...]:
     named = normalise(fact.about[0]) if fact.about else USER
     subject = tuple(named.split())
     if fact.attribute:
-        said = next((one for one in read if one.attribute == fact.attribute), None)
-        value, written = tuple(normalise(fact.value).split()), fact.value
-        if said and said.value and _is_another(fact.value, fact.text):
-            value, written = said.value, said.written
-        own = (USER,) if named in normalise(fact.value) else subject
-        named_subject = said.subject if said else own
-        return (Slot(fact.attribute, named_subject, value, written=written),)
+        return (_given_slot(fact, read, named),)
     if is_standing_wish(fact.text):
         return (Slot(WISH, (USER,)),)
     if found := [one for one in read if not one.planned]:
@@ -94,6 +89,17 @@ def slots_of(fact: Fact) -> tuple[Slot, ...]:
         return ()
     name = standing_by_words(fact.text) or ("family" if category.relates_people else "")
     return (Slot(name, subject),) if name else ()
+
+
+def _given_slot(fact: Fact, read: Iterable[State], named: str) -> Slot:
+    """Return the slot that the keys of a fact give, with the subject that is `read`."""
+    said = next((one for one in read if one.attribute == fact.attribute), None)
+    value, written = tuple(normalise(fact.value).split()), fact.value
+    if said and said.value and _is_another(fact.value, fact.text):
+        value, written = said.value, said.written
+    own = USER if named in normalise(fact.value) else named
+    subject = said.subject if said else tuple(own.split())
+    return Slot(fact.attribute, subject, value, written=written)
 
 
 def _is_another(value: str, text: str) -> bool:

@@ -19,6 +19,7 @@ from engram.core.sessions import (
     read_state,
     stale_stems,
 )
+from engram.core.text import note_name
 from engram.core.trust import said_by_user
 from engram.errors import EngramError
 from engram.index import hiding
@@ -73,7 +74,7 @@ class SessionReader:
 
     def _is_own(self, path: str) -> bool:
         """Return whether a file is summarised here: another device does so for its own."""
-        stem = stem_of(path)
+        stem = note_name(path)
         written_by = sessions.device_in(stem)
         return not written_by or sessions.is_written_by(stem, self._device)
 
@@ -165,7 +166,7 @@ class SessionReader:
     def _summary_keys(self, path: str, stale: Collection[str]) -> Mapping[str, object]:
         """Return the front matter of a session file; {} if its summary is `stale`."""
         keys = frontmatter.read(self.read(path)).keys
-        return {} if keys.get("one_liner") and stem_of(path) in stale else keys
+        return {} if keys.get("one_liner") and note_name(path) in stale else keys
 
     def _stale(self) -> set[str]:
         return stale_stems(self.read(STATE_FILE))
@@ -182,7 +183,7 @@ class SessionReader:
             persona, self.policy.spine_sessions
         ):
             keys = self._summary_keys(file.path, stale)
-            if stem_of(file.path) not in without and keys.get("one_liner"):
+            if note_name(file.path) not in without and keys.get("one_liner"):
                 return keys, file.progress.ended
         return None
 
@@ -193,7 +194,7 @@ class SessionReader:
         if not session:
             return set()
         ended = {
-            stem_of(file.path): file.progress.ended
+            note_name(file.path): file.progress.ended
             for file in self.index.catalog.sessions(session, persona)[-1:]
         }
         for path, some in self._waiting().items():
@@ -203,7 +204,9 @@ class SessionReader:
                 if (filed.turn.session, filed.turn.persona) == (session, persona)
             ]
             if times:
-                ended[stem_of(path)] = max([*times, ended.get(stem_of(path), times[0])])
+                ended[note_name(path)] = max(
+                    [*times, ended.get(note_name(path), times[0])]
+                )
         gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
         return {stem for stem, last in ended.items() if now - last <= gap}
 
@@ -217,7 +220,7 @@ class SessionReader:
         for file in self.index.catalog.latest_sessions(
             persona, self.policy.spine_sessions
         ):
-            if stem_of(file.path) in fresh:
+            if note_name(file.path) in fresh:
                 body = frontmatter.read(self.read(file.path)).body
                 if text := read_block(body, "rolling"):
                     return text
@@ -248,7 +251,7 @@ class SessionReader:
         known = frontmatter.read(raw, self.settings.policy.files)
         conversation, _ = sessions.conversation_from(known, path, self.settings.zone)
         covered = {"rolled", "episodes", "summarised"}
-        if stem_of(path) in self._stale():
+        if note_name(path) in self._stale():
             covered = {"episodes"}
         plain = known.body.replace("\n", known.newline).encode()
         if conversation is None or not raw.endswith(plain):
@@ -325,11 +328,6 @@ class SessionReader:
             path: sorted(some, key=lambda filed: int(filed.block[1:]))
             for path, some in found.items()
         }
-
-
-def stem_of(path: str) -> str:
-    """Return the name of a session file in citations."""
-    return path.rpartition("/")[2].removesuffix(".md")
 
 
 def _unfiled(

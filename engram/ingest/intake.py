@@ -17,6 +17,7 @@ from engram.core.buffer import WaitingTurn
 from engram.core.language.privacy import with_privacy
 from engram.core.language.signals import scan, table
 from engram.core.records import FiledTurn, Turn
+from engram.core.text import note_name
 from engram.core.turn_versions import (
     base_id,
     first_id,
@@ -515,7 +516,7 @@ class Intake:
         """Return the session files of this device, with those of pending turns."""
         places: dict[str, _Place] = {}
         for known in self.index.catalog.sessions(session, persona):
-            stem = known.path.rpartition("/")[2].removesuffix(".md")
+            stem = note_name(known.path)
             if not sessions.is_written_by(stem, self.device):
                 continue
             places[stem] = _Place(

@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core.records import BlockEdit, Change, Create, Edge, Entity, Fact, Move
-from engram.maintenance.passes.view import FileWrite
+from engram.core.records import BlockEdit, Change, Create, Entity, Fact, Move
 from engram.vault import blocks, changes, entities, facts, frontmatter
 from engram.vault.changes import Write
-from engram.vault.edges import EDGES, EdgeStore, edge_id
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -33,8 +31,6 @@ class Overlay:
         self.zone = zone
         self.notes: dict[str, Write] = {}
         self._pages: dict[str, tuple[bytes, bytes]] = {}
-        self._files: dict[str, FileWrite] = {}
-        self._edges: dict[str, Edge] = {}
 
     # -- plan --------------------------------------------------------------------------
 
@@ -63,14 +59,6 @@ class Overlay:
             raw = new = self._on_disk(edit.path)
         self._pages[edit.path] = raw, blocks.apply_block_edit(new, edit, self.policy)
 
-    def write(self, write: FileWrite) -> None:
-        """Plan the content of a file that is not a note."""
-        self._files[write.path] = write
-
-    def tie(self, edge: Edge) -> None:
-        """Plan a new or changed edge of the graph."""
-        self._edges[edge_id(edge)] = edge
-
     # -- read back ---------------------------------------------------------------------
 
     def note(self, key: str) -> Note:
@@ -93,16 +81,11 @@ class Overlay:
 
     # -- the writes --------------------------------------------------------------------
 
-    def file_writes(self, edges: EdgeStore) -> Iterator[Write]:
-        """Yield the writes of files that are not notes. Raises EngramError."""
-        files = dict(self._files)
-        if self._edges:
-            files[EDGES] = FileWrite(EDGES, edges.with_edges(self._edges.values()), "")
-        for path, file in files.items():
-            after = path if file.content is not None else ""
-            yield self._file_write(
-                path, after, self._on_disk(path), file.content or b""
-            )
+    def file_writes(self, files: Mapping[str, bytes | None]) -> Iterator[Write]:
+        """Yield the writes of files that are not notes; None deletes one."""
+        for path, content in files.items():
+            after = path if content is not None else ""
+            yield self._file_write(path, after, self._on_disk(path), content or b"")
 
     def page_writes(self) -> Iterator[Write]:
         """Yield the writes of notes with generated blocks."""

@@ -15,6 +15,7 @@ from engram.core.records import (
     BlockEdit,
     Change,
     Create,
+    Edge,
     Edit,
     Fact,
     Move,
@@ -45,7 +46,7 @@ from engram.maintenance.passes.view import (
 from engram.maintenance.report import Action, RunInterruptedError
 from engram.maintenance.schedule import PORTIONED_PASSES
 from engram.vault import blocks, disk, facts, frontmatter, reviews
-from engram.vault.edges import EDGES, EdgeStore
+from engram.vault.edges import EDGES, EdgeStore, edge_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -125,6 +126,7 @@ class RunPlan:
 
         self._initial_view = view
         self._overlay = Overlay(self.vault, view.policy.files, view.zone)
+        self._edges: dict[str, Edge] = {}
         self._groups: dict[str, set[str]] = {}
         self._targets: set[str] = set()
         self._checked: dict[str, str | None] = {}
@@ -174,7 +176,9 @@ class RunPlan:
     def add(self, name: str, step: Create | Edit | FileWrite) -> None:
         """Plan a change that no pass made, unless a user is editing the note."""
         if isinstance(step, FileWrite):
-            self._take_file(name, step, ViewUpdate())
+            update = ViewUpdate()
+            self._take_file(name, step, update)
+            self.view = self.view.after(update)
         elif note := self._permitted(name, step.path, step):
             self._keep(name, step.path, step, note, ViewUpdate())
 
@@ -192,7 +196,7 @@ class RunPlan:
                 case FileWrite():
                     self._take_file(name, step, update)
                 case EdgeUpdate() | NewEdge():
-                    self._overlay.tie(step.edge)
+                    self._edges[edge_id(step.edge)] = step.edge
                     update.edges.append(step.edge)
                     self.actions.append(Action(name, "", EDGES, EDGES, step.why))
                 case VectorPrecision():
@@ -234,7 +238,6 @@ class RunPlan:
             self._keep(name, case.path, case, note, ViewUpdate())
 
     def _take_file(self, name: str, step: FileWrite, update: ViewUpdate) -> None:
-        self._overlay.write(step)
         update.files[step.path] = step.content
         target = "" if step.content is None else step.path
         self.actions.append(Action(name, "", step.path, target, step.why))
@@ -523,7 +526,10 @@ class RunPlan:
         """Return the files to write, state before notes; keep only their `actions`."""
         found: list[Write] = []
         try:
-            found += self._overlay.file_writes(edges)
+            files = dict(self.view.written)
+            if self._edges:
+                files[EDGES] = edges.with_edges(self._edges.values())
+            found += self._overlay.file_writes(files)
         except EngramError as fault:
             self.failures["state"] = str(fault)
         found += self._overlay.page_writes()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import purge
 from engram.core.records import Entity, Fact, FiledTurn
+from engram.core.text import note_name
 from engram.errors import BadRequestError, EngramError, ForbiddenError, NotFoundError
 from engram.operations.results import Purged
 from engram.operations.signature import operation
@@ -176,7 +177,7 @@ class PurgePlanner:
         entities = self._unnamed_entities(plan, entity, remaining, linked)
         plan.entity_notes = {one.path for one in entities}
         names = {name for one in entities for name in (one.name, *one.aliases)}
-        stems = {one.path.rpartition("/")[2].removesuffix(".md") for one in plan.facts}
+        stems = {note_name(one.path) for one in plan.facts}
         ids = {one.id for one in plan.facts}
         ids |= {key for key, text in plan.turns.items() if text is None}
         texts = [one.text for one in plan.facts] + plan.words

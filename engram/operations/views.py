@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core.personas import own_name, sees
 from engram.core.records import ALL_PERSONAS, NO_PERSONA, Fact, FiledTurn
+from engram.core.text import note_name
 from engram.errors import NotFoundError
-from engram.index.conversations import SessionReader, stem_of
 from engram.ingest import requests
 from engram.operations.explain import Explainer, without_text
 from engram.operations.results import History, Sessions, SessionTurns
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from engram.index.conversations import SessionReader
     from engram.index.database import SessionFile
     from engram.operations.retrieval import Retriever
 
@@ -67,7 +68,7 @@ class Views:
         span = requests.span(since, until, self.settings.zone, self.clock())
         name = session and requests.name_from(session, self.settings)
         chosen = {
-            f"{int(one.started.timestamp()):012d} {stem_of(one.path)}": one
+            f"{int(one.started.timestamp()):012d} {note_name(one.path)}": one
             for one in self.reader.stretches()
             if name in {None, "", one.session}
             and (asks == ALL_PERSONAS or one.persona == _own(asks))
@@ -93,7 +94,7 @@ class Views:
     def _summary(self, path: str, *, owner: bool) -> str:
         """Return the summary of a stretch; a highly sensitive one only for the owner."""
         sensitive = self.index.catalog.sessions_with_sensitive_turns
-        if not owner and stem_of(path) in sensitive:
+        if not owner and note_name(path) in sensitive:
             return ""
         return self.reader.one_liner(path)
 
@@ -112,8 +113,8 @@ class Views:
         Turns that the persona does not see, and forgotten sentences, are left out.
         Raises NotFoundError if there is no such stretch.
         """
-        found = {stem_of(one.path): one for one in self.reader.stretches()}
-        stretch = found.get(id.rpartition("/")[2].removesuffix(".md"))
+        found = {note_name(one.path): one for one in self.reader.stretches()}
+        stretch = found.get(note_name(id))
         turns = self._turns_at(stretch.path, asks) if stretch else []
         if stretch is None or not turns:
             raise NotFoundError(
@@ -134,7 +135,7 @@ class Views:
 
     def _stretch(self, one: SessionFile) -> Row:
         return {
-            "id": stem_of(one.path),
+            "id": note_name(one.path),
             "session": one.session,
             "persona": one.persona,
             "started": self._local(one.started),

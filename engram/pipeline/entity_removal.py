@@ -17,7 +17,7 @@ from engram.core.entities import OWNER, entity_ref, name_key
 from engram.core.language.words import words
 from engram.core.records import Edge, Edit, Entity, Fact, FiledTurn, Move
 from engram.core.relations import relation_line
-from engram.core.text import is_ulid
+from engram.core.text import is_ulid, note_name
 from engram.vault import changes, disk, entities, frontmatter
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class EntityRemoval:
         ]
         wanted = set(support.live).union(*(_ends(row.edge) for row in back))
         for path in self.vault.trash_paths():
-            name = path.rpartition("/")[2].removesuffix(".md")
+            name = note_name(path)
             if name_key(name) in wanted and not self.entity_writer.names.one(name):
                 self._from_trash(path)
         for row in back:

@@ -7,6 +7,7 @@ user may add and remove names there.
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from engram.core.entities import (
@@ -59,13 +60,11 @@ class OwnerNames:
             for turn in turns
             if is_of_owner(turn, self.names) and source_class(turn) == "user"
         }
-        introduced = dict.fromkeys(self._introduced(extraction.relations, own))
+        given = [*self._introduced(extraction.relations, own)]
         if extraction.extractor != EXTRACTOR:  # the rules report it as a relation
-            introduced |= dict.fromkeys(
-                name for turn in own.values() for name in introduced_names(turn)
-            )
-        introduced |= dict.fromkeys(_labels(own.values()))
-        unknown = [name for name in introduced if not self.names.is_owner(name)]
+            given += chain.from_iterable(map(introduced_names, own.values()))
+        given += _labels(own.values())
+        unknown = [one for one in dict.fromkeys(given) if not self.names.is_owner(one)]
         if not unknown:
             return []
 

@@ -23,7 +23,7 @@ from engram.core.classify import tier_of
 from engram.core.language.secrets import redact
 from engram.core.markdown import escape, plain_text
 from engram.core.records import BlockEdit, Change, Create, Fact, FiledTurn
-from engram.core.text import content_hash, slug, ulid
+from engram.core.text import content_hash, note_name, slug, ulid
 from engram.errors import EngramError, Health
 from engram.vault import blocks, changes, disk, facts, frontmatter, reviews, sessions
 from engram.vault.formats import time_text
@@ -581,6 +581,6 @@ class ConflictNotes:
 
 def _note_path(conflict: Conflict) -> str:
     text = f"{conflict.path} {conflict.other} {conflict.why}"
-    stem = slug(conflict.path.rpartition("/")[2].removesuffix(".md"), 60)
+    stem = slug(note_name(conflict.path), 60)
     name = f"{reviews.CONFLICT_PREFIX}{stem}-{content_hash(text)[:8]}"
     return f"{reviews.FOLDER}/{name}.md"

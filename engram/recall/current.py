@@ -13,7 +13,6 @@ from engram.core.categories import category_of
 from engram.core.entities import EntityNames, entity_ref, name_key
 from engram.core.language.words import words
 from engram.core.records import Entity, Fact, SearchHit
-from engram.core.text import normalise
 from engram.core.trust import EXTERNAL, Provenance
 from engram.recall import formatting
 from engram.recall.topics import past_states
@@ -66,7 +65,7 @@ class CurrentFacts:
         `slots` are those of the facts by id.
         """
         policy = self.settings.policy.recall
-        owner = user_facts.Owner(self.names.is_owner, self._name_words())
+        owner = user_facts.Owner(self.names.is_owner, self.names.owner_words())
         own = [fact for fact in facts if may_show(fact, self.persona, self.now)]
         found = user_facts.candidates(
             own, owner, slots, policy.user_read, policy.user_each
@@ -179,10 +178,6 @@ class CurrentFacts:
             if sources[fact.id].said_by == "user"
             if isinstance(visible_fact := self.index.visible(fact), Fact)
         ]
-
-    def _name_words(self) -> Collection[str]:
-        names = self.names.owner_names()
-        return {word for name in names for word in normalise(name).split()}
 
     def _past(self, facts: Iterable[Fact]) -> Collection[str]:
         """Return the ids of the facts that a newer statement probably replaced."""

@@ -78,14 +78,20 @@ def with_newest_first(
         return candidates, frozenset()
 
     topic.sort(key=lambda slot: (-origins[slot.key].when, -slot.score))
+    last = origins[topic[0].key].when
+    earlier = frozenset(one.key for one in topic if origins[one.key].when < last)
+    return replace(candidates, slots=_with_first(topic, slots)), earlier
+
+
+def _with_first(
+    topic: Sequence[RankedSlot], slots: Sequence[RankedSlot]
+) -> list[RankedSlot]:
+    """Return the slots with those on the topic first; the best scores go to the first."""
     on_topic = {slot.key for slot in topic}
     rest = [slot for slot in slots if slot.key not in on_topic]
     least = rest[0].score if rest else 0.0
     scores = sorted((max(least, slot.score) for slot in topic), reverse=True)
-    first = list(map(_at_score, topic, scores))
-    last = origins[topic[0].key].when
-    earlier = {key for key in on_topic if origins[key].when < last}
-    return replace(candidates, slots=[*first, *rest]), frozenset(earlier)
+    return [*map(_at_score, topic, scores), *rest]
 
 
 def _are_bare_words(text: str) -> bool:
@@ -153,24 +159,28 @@ def past_states(
     units = index.catalog.units(list(chain.from_iterable(some.values())))
     for key, ids in some.items():
         facts = [one for one in map(units.get, ids) if isinstance(one, Fact)]
-        ended = [fact for fact in facts if is_over(fact, now)]
         if case := next((one for one in facts if _asks_whether_over(one, key)), None):
             newer = index.catalog.unit(case.derived_from[0])
-            is_active = isinstance(newer, Fact) and newer.status == "active"
-            if isinstance(newer, Fact) and is_active and not _is_ahead(newer, now):
+            if isinstance(newer, Fact) and _holds_already(newer, now):
                 found[key] = PastState(case.created, newer.id, certain=False)
-        elif "#^" in key and ended:
-            last = max(ended, key=lambda fact: (fact.valid_until or now, fact.id))
-            if _any_active(facts, ended):
-                found[key] = PastState(last.valid_until, partly=True)
-                continue
-            successor = last.superseded_by[-1] if last.superseded_by else ""
-            found[key] = PastState(last.valid_until, successor)
+        elif "#^" in key and (past := _past_turn(facts, now)):
+            found[key] = past
     return found
 
 
-def _any_active(facts: Iterable[Fact], ended: Sequence[Fact]) -> bool:
-    return any(fact.status == "active" and fact not in ended for fact in facts)
+def _holds_already(fact: Fact, now: datetime) -> bool:
+    return fact.status == "active" and not _is_ahead(fact, now)
+
+
+def _past_turn(facts: Sequence[Fact], now: datetime) -> PastState | None:
+    """Return how far a turn is over on which these facts rest; None if none has ended."""
+    ended = [fact for fact in facts if is_over(fact, now)]
+    if not ended:
+        return None
+    last = max(ended, key=lambda fact: (fact.valid_until or now, fact.id))
+    if any(fact.status == "active" and fact not in ended for fact in facts):
+        return PastState(last.valid_until, partly=True)
+    return PastState(last.valid_until, "".join(last.superseded_by[-1:]))
 
 
 def _asks_whether_over(case: Fact, memory: str) -> bool:

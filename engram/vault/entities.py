@@ -16,7 +16,7 @@ from engram.core.entities import relation_label
 from engram.core.markdown import replace_block
 from engram.core.records import ENTITY_TYPES, Entity, Problem, RelationLine
 from engram.core.relations import DAY
-from engram.core.text import is_ulid, ulid, ulid_time
+from engram.core.text import is_ulid, note_name, ulid, ulid_time
 from engram.vault.facts import link
 from engram.vault.formats import blocks, time_text, time_value, without_blocks
 from engram.vault.paths import Stat, is_conflict_copy, stat_of
@@ -159,7 +159,7 @@ def entity_from(
         problems.append(Problem("bad-value", message, path, note.line_of("type")))
     created = note.keys.get("created")
     entity = Entity(
-        name=path.rpartition("/")[2].removesuffix(".md"),
+        name=note_name(path),
         type=kind if kind in ENTITY_TYPES else _folder_type(path),
         aliases=tuple(
             dict.fromkeys(

@@ -22,6 +22,7 @@ from engram.core.records import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from pathlib import Path
 
 Kind = Literal["fact", "session", "note"]
 
@@ -192,6 +193,15 @@ def stat_of(result: os.stat_result) -> Stat:
     """Return the `Stat` of a file, its inode cut to the 63 bits of SQLite."""
     inode, size = result.st_ino & _INT64, result.st_size
     return Stat(inode, size, result.st_mtime_ns, result.st_ctime_ns)
+
+
+def identity(folder: Path) -> tuple[int, int] | None:
+    """Return what differs if another folder takes the place of one; None without any."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def walk(

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, tzinfo
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engram.core.markdown import escape, plain_text, unescape
 from engram.core.records import Create, Fact, Problem
-from engram.core.text import content_hash, is_ulid, slug, ulid, ulid_time
+from engram.core.text import content_hash, is_ulid, note_name, slug, ulid, ulid_time
 from engram.vault.formats import time_text
 
 if TYPE_CHECKING:
@@ -122,8 +121,8 @@ def conflict_note(
         "kind": KIND,
         "status": "review",
         "created": time_text(now, zone),
-        "new": f"[[{_stem(new)}]]",
-        "old": f"[[{_stem(old)}]]",
+        "new": f"[[{note_name(new.path)}]]",
+        "old": f"[[{note_name(old.path)}]]",
         "pair": [new.id, old.id],
         "end_reason": why,
     }
@@ -344,7 +343,7 @@ def _section(body: str) -> tuple[int, int] | None:
 def _side(word: str, fact: Fact, zone: tzinfo, quote: str) -> str:
     """Return one side of a conflict: link, date, statement and evidence."""
     when = f" of {fact.created.astimezone(zone):%Y-%m-%d}" if fact.created else ""
-    parts = [f"**{word}**{when}: [[{_stem(fact)}]]", _quoted(fact.text)]
+    parts = [f"**{word}**{when}: [[{note_name(fact.path)}]]", _quoted(fact.text)]
     parts += ["in the words", _quoted(quote)] if quote.strip() else []
     return "\n\n".join(parts) + "\n"
 
@@ -354,10 +353,6 @@ def _quoted(text: str) -> str:
     return "\n".join(
         f"> {line}".rstrip() for line in escape(plain_text(text).strip()).split("\n")
     )
-
-
-def _stem(fact: Fact) -> str:
-    return PurePosixPath(fact.path).stem
 
 
 def _pair(first: str, second: str) -> str:

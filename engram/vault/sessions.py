@@ -20,7 +20,7 @@ from engram.core.records import (
     Problem,
     Turn,
 )
-from engram.core.text import slug, ulid
+from engram.core.text import note_name, slug, ulid
 from engram.errors import BadRequestError, ConflictError
 from engram.vault import frontmatter as notes
 from engram.vault.formats import (
@@ -248,7 +248,7 @@ def _conversation(
     if note.problems:
         return None, tuple(replace(problem, path=path) for problem in note.problems)
 
-    name = path.rpartition("/")[2].removesuffix(".md")
+    name = note_name(path)
     session = str(note.keys.get("session") or "")
     persona = str(note.keys.get("persona") or "")
     private = _is_private(note.keys.get("private"), persona)

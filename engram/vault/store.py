@@ -16,7 +16,7 @@ from engram.core.actions import CREATION_ACTIONS
 from engram.core.text import HASH_VERSION
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.vault import disk
-from engram.vault.paths import printable, walk
+from engram.vault.paths import identity, printable, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -56,7 +56,7 @@ class Vault:
         self.before_write = before_write or _ignore
         self.own_writes: dict[str, int] = {}
         self.unsettled: dict[str, str] = {}
-        self._folder = _folder_at(root)
+        self._folder = identity(root)
         self._left = set(disk.leftovers(root))
 
     def read(self, path: str) -> bytes:
@@ -302,14 +302,14 @@ class Vault:
     @property
     def is_present(self) -> bool:
         """Whether the folder at `root` is still the opened one, and a vault."""
-        return _folder_at(self.root) == self._folder and os.access(
+        return identity(self.root) == self._folder and os.access(
             self.root / "engram.toml", os.F_OK
         )
 
     @property
     def was_exchanged(self) -> bool:
         """Whether another folder is at `root` now."""
-        return _folder_at(self.root) not in {self._folder, None}
+        return identity(self.root) not in {self._folder, None}
 
     def check_present(self) -> None:
         """Raise NotFoundError if the vault was moved or exchanged."""
@@ -352,14 +352,6 @@ class Vault:
         except NotFoundError:
             return []
         return list(jsonl.rows(raw, needle))
-
-
-def _folder_at(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _ignore(_path: str) -> None:

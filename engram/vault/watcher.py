@@ -47,7 +47,7 @@ from watchdog.observers.inotify_c import (
 )
 from watchdog.observers.polling import PollingObserver
 
-from engram.vault.paths import is_below, is_ignored, kind_of
+from engram.vault.paths import identity, is_below, is_ignored, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -277,7 +277,7 @@ class Watcher:
 
     def _check_root(self) -> None:
         """Watch again after the root was exchanged or a thread of the observer died."""
-        found = _identity(self.root)
+        found = identity(self.root)
         alive = all(thread.is_alive() for thread in self._threads())
         if found != self._identity or (found and not alive):
             self._detach()
@@ -285,7 +285,7 @@ class Watcher:
             self.lost()
 
     def _attach(self) -> None:
-        self._identity = _identity(self.root)
+        self._identity = identity(self.root)
         if self._identity is None:
             return
         try:
@@ -350,11 +350,3 @@ class _Handler(FileSystemEventHandler):
 
 def _is_watched(path: str, *, folder: bool) -> bool:
     return not is_ignored(path) if folder else kind_of(path) is not None
-
-
-def _identity(root: Path) -> tuple[int, int] | None:
-    try:
-        found = root.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

@@ -410,17 +410,15 @@ def _stretch(match: DateMatch) -> Interval | None:
     today, and for past days of another month.
     """
     year, lean = match.number("y"), match.lean
-    found = [
-        (start, end)
-        for start, end in _stretches(match)
-        if (
-            end.start.year == year
-            if year
-            else start.start.date() >= match.today
-            if lean > 0
-            else lean and end.start <= match.when
-        )
-    ]
+
+    def is_meant(start: Interval, end: Interval) -> bool:
+        if year:
+            return end.start.year == year
+        if lean > 0:
+            return start.start.date() >= match.today
+        return lean < 0 and end.start <= match.when
+
+    found = [days for days in _stretches(match) if is_meant(*days)]
     if not found:
         return None
     start, end = found[0 if year or lean > 0 else -1]

@@ -237,14 +237,20 @@ def _read(text: str, lexicon: Lexicon) -> list[Token]:
             entry = _plain(found, lexicon)
             if "ordinal_dot" in lexicon.flags and text[end : end + 1] == ".":
                 entry = ("X", word) if _DAY_DOT_MONTH.fullmatch(word) else entry
-        if entry[0] == "b" and word in _VERBS and text[start].islower():
-            year = words[place + 1] if place + 1 < len(words) else ""
-            is_month = out and out[-1].letter in "iqrLSFmzg"
-            if not is_month and not (len(year) == 4 and year.isdigit()):
+        if entry[0] == "b" and text[start].islower():
+            after_time = bool(out) and out[-1].letter in "iqrLSFmzg"
+            if not after_time and _is_verb(word, words[place + 1 : place + 2]):
                 entry = (".", "")
         out.append(Token(*entry, start, end, word))
         place += size
     return _joined(out) if "unspaced" in lexicon.flags else out
+
+
+def _is_verb(month: str, after: list[str]) -> bool:
+    """Return whether the name of a month is a verb too, and no year follows."""
+    return month in _VERBS and not any(
+        len(word) == 4 and word.isdigit() for word in after
+    )
 
 
 _VERBS = frozenset({"may", "march"})

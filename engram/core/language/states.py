@@ -476,10 +476,8 @@ class _Part:
         told = _said(parts, "s")
         if elided and told != elided:
             return []
-        about_things = any(attribute(name).thing for name in row.attributes)
-        subject = self.subject(told, about_things=about_things) if told else ()
-        subject = (USER,) if row.is_mine else subject
-        if not subject or (about_things and subject == (USER,)):
+        subject = self._subject_of(row, told)
+        if not subject:
             return []
         found = []
         for name in row.attributes:
@@ -493,6 +491,15 @@ class _Part:
             ended = self._state(row, row.attributes[0], subject, gone, parts)
             found += [replace(ended, over=True)] if ended else []
         return found
+
+    def _subject_of(self, row: _StateRow, told: str) -> tuple[str, ...]:
+        """Return the subject of a row's states; a thing is none of the user."""
+        about_things = any(attribute(name).thing for name in row.attributes)
+        if row.is_mine:
+            subject: tuple[str, ...] = (USER,)
+        else:
+            subject = self.subject(told, about_things=about_things) if told else ()
+        return () if about_things and subject == (USER,) else subject
 
     def _state(
         self,

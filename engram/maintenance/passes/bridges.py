@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from engram.core.entities import entity_ref
 from engram.core.language.words import terms_of, words
 from engram.core.records import BlockEdit, Edge, Entity, Fact, Line
+from engram.core.text import note_name
 from engram.maintenance.passes.generated_text import (
     by_weight,
-    link_name,
     memories_by_entity,
     numbered,
 )
@@ -106,7 +106,7 @@ def _bridge(
         why = f"it may not support a bridge: {proposal.why}"
         return [Finding(weakest.id, weakest.path, why, proposal)]
 
-    line = Line(answer["how"], tuple(map(link_name, sources)))
+    line = Line(answer["how"], tuple(note_name(one.path) for one in sources))
     confidence = view.policy.profiles.bridge_confidence
     edge = Edge(refs[0], refs[1], "bridge", line.text, confidence, now)
     steps: list[Step] = [NewEdge(edge, line.text)]

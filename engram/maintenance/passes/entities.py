@@ -16,13 +16,13 @@ from engram.core.entities import name_key
 from engram.core.language.words import words
 from engram.core.records import HIGH, BlockEdit, Edit, Entity, Fact, Line, Move
 from engram.core.relations import current_lines
+from engram.core.text import note_name
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
     by_date,
     by_weight,
     entity_names,
     line_of,
-    link_name,
     memories_by_entity,
     public_memories,
 )
@@ -503,14 +503,12 @@ def cleanup(view: PassView, now: datetime) -> list[Step]:
     Also removes lines from a memory that became highly sensitive (`B17`).
     """
     alive = {
-        link_name(one.fact)
+        note_name(one.fact.path)
         for one in view.memories.values()
         if one.fact.sensitivity != HIGH
         and not lifecycle.hidden_reason(one.fact, now, archive=True)
     }
-    alive |= {
-        path.rpartition("/")[2].removesuffix(".md") for path in view.pages("traces")
-    }
+    alive |= {note_name(path) for path in view.pages("traces")}
     found: list[Step] = []
     for path in _generated_pages(view):
         page = view.page(path)

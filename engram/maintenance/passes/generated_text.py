@@ -19,7 +19,7 @@ from engram.core.entities import EntityNames
 from engram.core.language.dates import named_dates
 from engram.core.reading import with_named_dates
 from engram.core.records import BlockEdit, Fact, Line, Page
-from engram.core.text import normalise
+from engram.core.text import note_name
 from engram.core.user_facts import Owner, attribute_of
 from engram.maintenance.passes.view import (
     FileWrite,
@@ -84,8 +84,7 @@ def entity_names(view: PassView) -> EntityNames:
 
 def name_words(view: PassView) -> frozenset[str]:
     """Return the folded words of the owner's names."""
-    names = entity_names(view).owner_names()
-    return frozenset(word for name in names for word in normalise(name).split())
+    return entity_names(view).owner_words()
 
 
 def attributes(view: PassView) -> Callable[[Fact], str]:
@@ -113,11 +112,6 @@ def _group_by_entity(
     return dict(groups)
 
 
-def link_name(fact: Fact) -> str:
-    """Return the name by which a link leads to the memory."""
-    return fact.path.rpartition("/")[2].removesuffix(".md")
-
-
 def line_of(view: PassView, fact: Fact) -> Line:
     """Return the memory as one line, labelled unless its source is the user.
 
@@ -125,7 +119,7 @@ def line_of(view: PassView, fact: Fact) -> Line:
     """
     text = dated(view, " ".join(fact.text.split()), fact.created)
     labelled = trust.with_source_label(text, view.reader.said_by(fact))
-    return Line(labelled, (link_name(fact),))
+    return Line(labelled, (note_name(fact.path),))
 
 
 def by_weight(one: MemoryState) -> tuple[Any, ...]:
@@ -236,7 +230,7 @@ class GeneratedText:
         why = f"{len(facts)} memories of {about['name']}"
         ask = ModelQuestion.about(task, material, why)
         change = BlockEdit(path, f"generated from {len(facts)} memories")
-        sources = [(link_name(fact),) for fact in facts]
+        sources = [(note_name(fact.path),) for fact in facts]
         return self.generate(change, block, ask, sources, rewritten=rewritten)
 
     def generate(
@@ -274,7 +268,9 @@ class GeneratedText:
 
     def _with_text(self, ask: ModelQuestion, lines: Iterable[Line]) -> ModelQuestion:
         """Return the question with those sentences whose sources may still be used."""
-        usable = {link_name(one.fact) for one in public_memories(self.view, self.now)}
+        usable = {
+            note_name(one.fact.path) for one in public_memories(self.view, self.now)
+        }
         remaining = [
             one.text for one in lines if one.sources and usable.issuperset(one.sources)
         ]
@@ -289,7 +285,9 @@ class GeneratedText:
         A line has no label if all its sources are the user's. Words for a time are
         followed by their dates if all sources are of one day.
         """
-        facts = {link_name(one.fact): one.fact for one in self.view.memories.values()}
+        facts = {
+            note_name(one.fact.path): one.fact for one in self.view.memories.values()
+        }
         labelled: list[Line] = []
         for one in lines:
             behind = [facts[name] for name in one.sources if name in facts]

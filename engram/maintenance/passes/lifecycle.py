@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decay, graph, jsonl, lifecycle, todos
-from engram.core.actions import CREATION_ACTIONS
+from engram.core.actions import CREATION_ACTIONS, row_time
 from engram.core.categories import PLAIN, category_of
 from engram.core.decide import is_called_off, is_scheduled
 from engram.core.language.words import terms_of
@@ -326,7 +326,7 @@ def logs(view: PassView, now: datetime) -> list[Step]:
     found: list[Step] = []
     for path in view.logs:
         lines = list(jsonl.lines(view.read(path)))
-        rows = [(line, _row_time(line.value)) for line in lines]
+        rows = [(line, row_time(line.value)) for line in lines]
         lately = {
             line.value.get("memory")
             for line, at in rows
@@ -345,15 +345,6 @@ def logs(view: PassView, now: datetime) -> list[Step]:
             )
             found.append(FileWrite(path, b"".join(remaining), why))
     return found
-
-
-def _row_time(row: Any) -> datetime | None:
-    """Return the time of a row, None for a row that cannot be read."""
-    try:
-        at = datetime.fromisoformat(row["at"])
-    except (ValueError, TypeError, KeyError):
-        return None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _stays_in_log(row: Mapping[str, Any], known: Collection[str]) -> bool:

@@ -16,7 +16,7 @@ from engram.core.categories import category_of
 from engram.core.language.states import USER, of_owner
 from engram.core.language.wishes import is_standing_wish
 from engram.core.records import BlockEdit, Fact, Line
-from engram.core.text import normalise
+from engram.core.text import normalise, note_name
 from engram.core.user_facts import SHARES, WISH, slots_of
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
@@ -24,7 +24,6 @@ from engram.maintenance.passes.generated_text import (
     by_weight,
     is_about_owner,
     line_of,
-    link_name,
     local_date,
     name_words,
     public_memories,
@@ -97,7 +96,7 @@ def _rows(view: PassView, fact: Fact) -> dict[tuple[str, str], Line]:
         value = trust.with_source_label(slot.written, view.reader.said_by(fact))
         text = " | ".join(cell.replace("|", "/") for cell in (name, value, since))
         stated = name if attribute(slot.attribute).replaced else f"{name} {value}"
-        rows["slots", normalise(stated)] = Line(text, (link_name(fact),))
+        rows["slots", normalise(stated)] = Line(text, (note_name(fact.path),))
     return rows
 
 
@@ -114,7 +113,7 @@ def identity(view: PassView, now: datetime) -> list[Step]:
     """
     policy = view.policy.profiles
     page, texts = view.page(IDENTITY), GeneratedText(view, now)
-    wishes = {link_name(one.fact): one.fact for one in _wishes(view, now)}
+    wishes = {note_name(one.fact.path): one.fact for one in _wishes(view, now)}
     had = page.blocks.get("patterns", ()) if page else ()
     short = [one for one in had if one.sources and wishes.keys() >= set(one.sources)]
     lines = _dated_lines(view, wishes, short)
@@ -150,7 +149,7 @@ def _dated_lines(
     return [
         Line(
             f"{local_date(view, fact.created)}: {line_of(view, fact).text}",
-            (link_name(fact),),
+            (note_name(fact.path),),
         )
         for fact in _fresh(wishes, short)
     ]

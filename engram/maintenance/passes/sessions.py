@@ -44,7 +44,7 @@ from engram.core.sessions import (
     summary_text,
     with_section,
 )
-from engram.core.text import ulid
+from engram.core.text import note_name, ulid
 from engram.core.todos import is_open, is_past, is_past_plan
 from engram.core.trust import DERIVED_ORIGINS, said_by_user
 from engram.maintenance.passes.generated_text import (
@@ -616,7 +616,7 @@ def _without_forgotten(view: PassView, lines: Iterable[str]) -> list[str]:
 
 def _task(fact: Fact, number: int) -> str:
     """Return an open promise as a Markdown task that a user may tick (`E16`)."""
-    note = fact.path.rpartition("/")[2].removesuffix(".md")
+    note = note_name(fact.path)
     return f"- [ ] {escape(shorten(_plain(fact), 120))} [[{note}|{number}]]"
 
 

@@ -11,11 +11,10 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.records import BlockEdit, Entity, Fact, Line
-from engram.core.text import slug
+from engram.core.text import note_name, slug
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
     line_of,
-    link_name,
     local_date,
     memories_by_entity,
 )
@@ -80,7 +79,8 @@ def macros(view: PassView, now: datetime) -> list[Step]:
         if page is not None and page.keys.get("kind") != "macro":
             continue
         lines = tuple(
-            Line(f"{first} to {last}", (_stem(story),)) for first, last, story in spans
+            Line(f"{first} to {last}", (note_name(story),))
+            for first, last, story in spans
         )
         keys = {
             "kind": "macro",
@@ -113,7 +113,7 @@ def _tell_macro(
     material = {"name": name, "facts": rows}
     ask = ModelQuestion.about("macro", material, f"{name} has {len(spans)} storylines")
     change = BlockEdit(path, f"generated from {len(spans)} storylines")
-    sources = [(_stem(story),) for _, _, story in spans]
+    sources = [(note_name(story),) for _, _, story in spans]
     return texts.generate(change, "story", ask, sources)
 
 
@@ -188,7 +188,7 @@ def _storyline(
     moments = tuple(
         Line(
             f"{local_date(view, fact.created)}: {line_of(view, fact).text}",
-            (link_name(fact),),
+            (note_name(fact.path),),
         )
         for fact in latest
     )
@@ -213,10 +213,6 @@ def _page_text(view: PassView, path: str) -> str:
         return ""
     lines = page.blocks.get("story") or page.blocks.get("moments") or ()
     return " ".join(one.text for one in lines)
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".md")
 
 
 def _days(first: str, last: str) -> int:

@@ -11,7 +11,7 @@ from engram.core.categories import PLAIN, category_of
 from engram.core.markdown import read_block
 from engram.core.records import Edit, Fact, FiledTurn
 from engram.core.sessions import SPINE_FILE
-from engram.maintenance.passes.generated_text import link_name
+from engram.core.text import note_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +33,7 @@ def ticked(view: PassView, now: datetime) -> list[Step]:
     return [
         _settled(one.fact, todos.FULFILLED, now, "you ticked it", view)
         for one in view.active()
-        if link_name(one.fact) in names and todos.is_open(one.fact)
+        if note_name(one.fact.path) in names and todos.is_open(one.fact)
     ]
 
 
