@@ -309,7 +309,7 @@ class _Examiner:
         self, question: EvaluationQuestion, notes: str, end: datetime
     ) -> dict[str, Any]:
         """Return the model's answer from `notes`, and whether it is right."""
-        from engram.llm import answering
+        from evaluation import answering
 
         model, heat = self._extractor.model(), self._heat
         when = f"{question.when or end:%A, %d %B %Y}"

@@ -213,10 +213,7 @@ class AnswerCache(dict[str, "Answer"]):
         if len(self) > self.most:
             for old in list(self)[: len(self) - self.most // 2]:
                 del self[old]
-            rows = [
-                {"key": stored_key, "answer": self[stored_key]} for stored_key in self
-            ]
-            disk.write_derived(self.path, jsonl.encode(rows))
+            self._write_all()
         else:
             disk.append(self.path, jsonl.encode([{"key": key, "answer": answer}]))
 
@@ -226,7 +223,8 @@ class AnswerCache(dict[str, "Answer"]):
         for key in dropped:
             del self[key]
         if dropped:
-            rows = [
-                {"key": stored_key, "answer": self[stored_key]} for stored_key in self
-            ]
-            disk.write_derived(self.path, jsonl.encode(rows))
+            self._write_all()
+
+    def _write_all(self) -> None:
+        rows = ({"key": key, "answer": answer} for key, answer in self.items())
+        disk.write_derived(self.path, jsonl.encode(rows))
