@@ -400,14 +400,7 @@ def _by_states(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
     for day in sorted({one for one in begins.values() if one}):
         states = [one for one in new.states if begins[one] == day]
         later = day if day > new.said_at else None
-        found = []
-        for one in known:
-            told_at, wrong = one.fact.created, new.corrects or bool(one.barred)
-            made = changes.change(
-                states, new.said_at, one.states, told_at, corrects=wrong
-            )
-            if made and one.fact.status == "active":
-                found.append((one, made))
+        found = _changed_by(states, new, known)
         for one, made in found:
             unclear = changes.is_unclear(made, [every for _, every in found])
             why = f"{made.why} ({changes.RULE})"
@@ -416,6 +409,19 @@ def _by_states(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
                 "states" if row.single or row.fixed or row.named else "rival"
             )
             yield _Claim(one, why, by, unclear, later)
+
+
+def _changed_by(
+    states: Sequence[State], new: Statement, known: Sequence[Known]
+) -> list[tuple[Known, changes.Change]]:
+    """Return the active facts that these states of a statement change, and how."""
+    found = []
+    for one in known:
+        told_at, wrong = one.fact.created, new.corrects or bool(one.barred)
+        made = changes.change(states, new.said_at, one.states, told_at, corrects=wrong)
+        if made and one.fact.status == "active":
+            found.append((one, made))
+    return found
 
 
 def _begins(new: Statement, state: State) -> datetime | None:

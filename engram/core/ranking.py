@@ -309,19 +309,16 @@ def parse_question(
 
     spans = [span for span in resolve(text, when) if span.start < when]
     timed = {word for span in spans for word in words(span.words)}
-    form = {
-        word
-        for pattern in (_ASKS_TIME, _PRESENT)
-        for match in pattern.finditer(folded)
-        for word in content(list(filter(None, match.groups())), code)
-    }
     role = _about_role(folded, tokens)
 
     return Question(
         text=text,
         words=tuple(carrying or [w for w in tokens if w in stop_words] or tokens),
         language=code,
-        faint=frozenset(carrying).intersection(_FAINT.union(timed, form)) - names,
+        faint=frozenset(carrying).intersection(
+            _FAINT.union(timed, _words_of_form(folded, code))
+        )
+        - names,
         wants_time=not _WHEN.isdisjoint(tokens) or bool(_ASKS_TIME.search(folded)),
         wants_number=bool(_ASKS_NUMBER.search(folded)),
         wants_several=asks_for_several(text),
@@ -334,6 +331,12 @@ def parse_question(
         stop_words=stop_words,
         match_all=match_all,
     )
+
+
+def _words_of_form(folded: str, code: str) -> list[str]:
+    """Return the words that ask for a time or for what holds now."""
+    asking = [*_ASKS_TIME.finditer(folded), *_PRESENT.finditer(folded)]
+    return content([part for match in asking for part in match.groups() if part], code)
 
 
 def _carrying_words(

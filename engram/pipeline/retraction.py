@@ -324,18 +324,10 @@ class Retraction:
         "Where I live" means the facts that give the value. Any other object means those
         that state it, or else those that contain all of its words.
         """
-        wish, persona = request.wish, request.turn.turn.persona
+        wish, persona = request.wish, request.turn.turn.persona or ""
         if slot := state_asked_for(wish.named):
-            return [], self.states.near([slot], ("active", "archived"), persona or "")
-        words = f"{wish.named} {frame_words(wish.named)}"
-        at = request.turn.turn.occurred_at
-        units = self.forgetting.near(words, at, STATUSES, persona or "")
-        turns = [
-            unit
-            for unit in units
-            if isinstance(unit, FiledTurn) and unit.order < request.turn.order
-        ]
-        facts = [unit for unit in units if isinstance(unit, Fact)]
+            return [], self.states.near([slot], ("active", "archived"), persona)
+        turns, facts = self._near(request)
         wanted = named_codes(wish, request.sentence)
 
         def is_equal(text: str) -> bool:
@@ -355,6 +347,19 @@ class Retraction:
                 if _states(text)
             ],
             [fact for fact in facts if is_meant(fact.text)],
+        )
+
+    def _near(self, request: _Request) -> tuple[list[FiledTurn], list[Fact]]:
+        """Return the earlier turns and the facts with words of the object."""
+        named, turn = request.wish.named, request.turn.turn
+        words = f"{named} {frame_words(named)}"
+        near = self.forgetting.near(
+            words, turn.occurred_at, STATUSES, turn.persona or ""
+        )
+        turns = [unit for unit in near if isinstance(unit, FiledTurn)]
+        return (
+            [one for one in turns if one.order < request.turn.order],
+            [unit for unit in near if isinstance(unit, Fact)],
         )
 
     def _plan(

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from engram.core.graph import WeightedEdge
     from engram.index.database import Unit
     from engram.index.search import Index
+    from engram.recall.selection import Selection
 
 
 def recall(
@@ -101,10 +102,11 @@ def recall(
         candidates = without_misfits(with_slot(search, candidates), policy)
     candidates = without_weak(candidates, weak)
     earlier: frozenset[str] = frozenset()
+    past: dict[str, PastState] = {}
     if not request.as_of:
         candidates, earlier = with_newest_first(search, candidates)
-    first = [slot.key for slot in candidates.slots[: 2 * request.k]]
-    past = {} if request.as_of else past_states(index, first, request.now)
+        first = [slot.key for slot in candidates.slots[: 2 * request.k]]
+        past = past_states(index, first, request.now)
     candidates = _above_what_they_replaced(search, candidates, past)
     past |= _settled_just_now(search, candidates.units.values())
     candidates = _with_agenda(search, candidates)
@@ -119,17 +121,11 @@ def recall(
     note = candidates.absence or ("" if fits else NOTHING_FITS_WELL)
     budget = request.budget - count_tokens(note and f"{note}\n", policy)
     selection = select(hits, question, policy, request.k, budget)
-    chosen, repeated = selection.hits, selection.repeated
+    chosen = selection.hits
     limit.end("files and tokens")
 
     missing = filtered.total() - others
-    wanted = min(len(candidates.slots) - repeated, request.k)
-    if (left := wanted - len(chosen) - missing) > 0:
-        filtered["over the token budget"] += left
-    if same := repeated + sum(
-        candidates.merged[key] for key in {hit.source or hit.key for hit in chosen}
-    ):
-        filtered["of one turn with a hit"] += same
+    filtered.update(_left_out(candidates, selection, request.k, missing))
     why = note if chosen else _why_empty(index, filtered, complete=complete)
     text = formatting.fenced(chosen, mark, note)
     return RecallResult(
@@ -142,6 +138,24 @@ def recall(
         complete=complete,
         mode="meaning" if candidates.by_meaning else "words",
         steps=limit.steps,
+    )
+
+
+def _left_out(
+    candidates: RankedCandidates, selection: Selection, k: int, missing: int
+) -> Counter[str]:
+    """Count the candidates of the `k` best that are not in the selection, by reason.
+
+    Those that are `missing` have reasons of their own.
+    """
+    wanted = min(len(candidates.slots) - selection.repeated, k)
+    turns = {hit.source or hit.key for hit in selection.hits}
+    return +Counter(
+        {
+            "over the token budget": wanted - len(selection.hits) - missing,
+            "of one turn with a hit": selection.repeated
+            + sum(candidates.merged[key] for key in turns),
+        }
     )
 
 

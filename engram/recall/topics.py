@@ -58,11 +58,7 @@ def with_newest_first(
     a search for bare words keep the order of relevance.
     """
     policy, slots = search.settings.policy.recall, candidates.slots
-    is_balanced = search.request.preset == "balanced"
-    names_speaker = search.index.lexical.naming(search.question)
-    keeps_order = names_speaker or search.question.about_past or not is_balanced
-    keeps_order = keeps_order or _are_bare_words(search.question.text)
-    if not slots or keeps_order:
+    if not slots or _keeps_order(search):
         return candidates, frozenset()
 
     least = policy.topic * max(slot.own for slot in slots)
@@ -81,6 +77,15 @@ def with_newest_first(
     last = origins[topic[0].key].when
     earlier = frozenset(one.key for one in topic if origins[one.key].when < last)
     return replace(candidates, slots=_with_first(topic, slots)), earlier
+
+
+def _keeps_order(search: RecallSearch) -> bool:
+    """Return whether relevance alone decides, whatever was said last."""
+    question = search.question
+    if question.about_past or search.index.lexical.naming(question):
+        return True
+    is_balanced = search.request.preset == "balanced"
+    return not is_balanced or _are_bare_words(question.text)
 
 
 def _with_first(

@@ -422,15 +422,18 @@ def _stretch(match: DateMatch) -> Interval | None:
     if not found:
         return None
     start, end = found[0 if year or lean > 0 else -1]
+    is_clear = _is_clear_stretch(match, start, end)
+    return Interval(start.start, end.end, "day", "") if is_clear else None
+
+
+def _is_clear_stretch(match: DateMatch, start: Interval, end: Interval) -> bool:
     away = abs(_away(start, match))
     if match.has("k"):
         days = start.start.weekday(), end.start.weekday()
-        is_clear = away > 0 and not (lean > 0 and days in _WORK)
-    elif match.has("b"):
-        is_clear = bool(year) or away <= _CLEAR_DAYS
-    else:
-        is_clear = lean > 0 or start.start.month == match.today.month
-    return Interval(start.start, end.end, "day", "") if is_clear else None
+        return away > 0 and not (match.lean > 0 and days in _WORK)
+    if match.has("b"):
+        return bool(match.number("y")) or away <= _CLEAR_DAYS
+    return match.lean > 0 or start.start.month == match.today.month
 
 
 def _stretches(match: DateMatch) -> list[tuple[Interval, Interval]]:

@@ -55,16 +55,7 @@ def profile(view: PassView, now: datetime) -> list[Step]:
         page.own.split("\n") if page else ()
     )
     memories = _of_profile(view, now)
-    rows = {one.fact.id: _rows(view, one.fact) for one in memories}
-    by_date = sorted(memories, key=lambda one: _since(one.fact) or now)
-    latest = {key: one.fact.id for one in by_date for key in rows[one.fact.id]}
-    shown: dict[tuple[str, str], Line] = {}
-    for one in memories:
-        sentence = "profile", normalise(one.fact.text)
-        given = rows[one.fact.id] or {sentence: line_of(view, one.fact)}
-        for key, line in given.items():
-            if len(shown) < room and latest.get(key, one.fact.id) == one.fact.id:
-                shown.setdefault(key, line)
+    shown = _profile_lines(view, memories, room, now)
     blocks = {
         name: tuple(line for (block, _), line in shown.items() if block == name)
         for name in ("slots", "profile")
@@ -79,6 +70,23 @@ def profile(view: PassView, now: datetime) -> list[Step]:
     if shown or page:
         texts.show(change, page)
     return texts.finish()
+
+
+def _profile_lines(
+    view: PassView, memories: Sequence[MemoryState], room: int, now: datetime
+) -> dict[tuple[str, str], Line]:
+    """Return up to `room` lines of memories, by their block and what they state."""
+    rows = {one.fact.id: _rows(view, one.fact) for one in memories}
+    by_date = sorted(memories, key=lambda one: _since(one.fact) or now)
+    latest = {key: one.fact.id for one in by_date for key in rows[one.fact.id]}
+    shown: dict[tuple[str, str], Line] = {}
+    for one in memories:
+        sentence = "profile", normalise(one.fact.text)
+        given = rows[one.fact.id] or {sentence: line_of(view, one.fact)}
+        for key, line in given.items():
+            if len(shown) < room and latest.get(key, one.fact.id) == one.fact.id:
+                shown.setdefault(key, line)
+    return shown
 
 
 def _rows(view: PassView, fact: Fact) -> dict[tuple[str, str], Line]:
