@@ -272,7 +272,7 @@ def _chance(text: str) -> float:
 def _told(shown: Mapping[str, Any], most: int) -> list[str]:
     """The longest sentences of a talk, by whom, in the order they were said."""
     said = [
-        (turn["who"], sentence)
+        (turn.get("who", turn["role"]), sentence)
         for turn in shown["turns"]
         if turn["role"] in {"user", "assistant"}
         for sentence in _sentences(turn["said"])
@@ -300,7 +300,11 @@ def _session(shown: Mapping[str, Any]) -> Body:
         "open_loops": open_loops,
         "commitments": [],
         "people": sorted(
-            {turn["who"] for turn in shown["turns"] if turn["role"] == "user"}
+            {
+                turn.get("who", "user")
+                for turn in shown["turns"]
+                if turn["role"] == "user"
+            }
             - {"user"}
         ),
         "tone": "friendly",

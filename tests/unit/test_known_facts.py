@@ -524,6 +524,113 @@ def test_what_rests_on_a_shown_statement_is_shown_beside_it(talking, running):
     assert shown[RENTED] == shown[OFFER] + 1
 
 
+CLINIC, FLAT = "Eva starts at the clinic in Ulm.", "Jonas looks for a flat in Ulm."
+REX, FENCED = "Jonas gets the dog Rex.", "Jonas needs a fence around the garden."
+EARLY = "Jonas gets up at six for Rex."
+EGGS, CAKE = "Milo is allergic to eggs.", "Jonas bakes without eggs."
+FINE, LIAM = "Milo is not allergic to eggs.", "Liam has an offer from a clinic in Ulm."
+SIGNED = "Eva has signed with the clinic in Ulm and starts there."
+OWN = "Jonas likes Ulm for its minster."
+STORIES = {
+    "a job that comes to nothing": (
+        ("Eva starts at the clinic in Ulm, what do you say?", (CLINIC, {}, {})),
+        (
+            "So we are looking for a flat in Ulm, not too far from the clinic.",
+            (FLAT, {"because": [CLINIC]}, {}),
+        ),
+        ("I like Ulm for its minster, by the way, I always have.", (OWN, {}, {})),
+        ("The clinic in Ulm has withdrawn Eva's contract.", CLINIC),
+        {FLAT},
+    ),
+    "a dog that goes back": (
+        ("We are getting Rex, a dog from the shelter!", (REX, {}, {})),
+        (
+            "For Rex I need a fence around the whole of the garden.",
+            (FENCED, {"because": [REX]}, {}),
+        ),
+        (
+            "And for Rex I now get up at six every single morning.",
+            (EARLY, {"because": [REX]}, {}),
+        ),
+        ("The shelter has kept Rex after all, so there is no dog.", REX),
+        {FENCED, EARLY},
+    ),
+    "a test that shows the contrary": (
+        ("Milo is allergic to eggs, says the doctor.", (EGGS, {}, {})),
+        (
+            "So for Milo I bake all our cakes without any eggs now.",
+            (CAKE, {"because": [EGGS]}, {}),
+        ),
+        (
+            "The new test says that Milo is not allergic to eggs.",
+            (FINE, {"replaces": [EGGS]}, {}),
+        ),
+        {CAKE},
+    ),
+    "the job of somebody else": (
+        ("Eva starts at the clinic in Ulm, what do you say?", (CLINIC, {}, {})),
+        (
+            "So we are looking for a flat in Ulm, not too far from the clinic.",
+            (FLAT, {"because": [CLINIC]}, {}),
+        ),
+        (
+            "And Liam has an offer from a clinic in Ulm as well, imagine.",
+            (LIAM, {}, {}),
+        ),
+        ("The clinic in Ulm has withdrawn Liam's offer.", LIAM),
+        set(),
+    ),
+    "a job that is signed": (
+        ("Eva starts at the clinic in Ulm, what do you say?", (CLINIC, {}, {})),
+        (
+            "So we are looking for a flat in Ulm, not too far from the clinic.",
+            (FLAT, {"because": [CLINIC]}, {}),
+        ),
+        (
+            "Eva has signed with the clinic in Ulm and starts there.",
+            (SIGNED, {"same": CLINIC}, {}),
+        ),
+        set(),
+    ),
+    "what follows is over before": (
+        ("We are getting Rex, a dog from the shelter!", (REX, {}, {})),
+        (
+            "For Rex I need a fence around the whole of the garden.",
+            (FENCED, {"because": [REX]}, {}),
+        ),
+        ("The fence around the garden is up, Rex is happy.", FENCED),
+        ("The shelter took Rex back in the end, what a sad day.", REX),
+        set(),
+    ),
+}
+
+
+# row: X29
+@pytest.mark.parametrize("name", STORIES)
+def test_what_rests_on_a_ground_is_asked_when_it_falls_and_not_when_another_does(
+    talking, running, clock, name
+):
+    *turns, asked = STORIES[name]
+    memory = talking()
+    for words, what in turns:
+        clock.advance(hours=30)
+        if isinstance(what, str):
+            said(memory, running, words, ended=[(what, words)])
+        else:
+            said(memory, running, words, what)
+    found = [note.read_text() for note in fallen(memory)]
+    assert len(found) == bool(asked)
+    told = {
+        text
+        for _, what in turns
+        for text in (what if isinstance(what, tuple) else ())
+        if isinstance(text, str)
+    }
+    assert {
+        text for text in told if text in "".join(found).partition("- [ ]")[2]
+    } == asked
+
+
 # row: X29
 def test_what_ends_with_its_ground_in_the_same_words_is_not_asked(talking, running):
     memory = talking()
