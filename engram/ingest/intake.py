@@ -411,11 +411,14 @@ class Intake:
                 stem = pending.pop(filed.turn.id)[0].note
                 if base_id(filed.turn.id) != filed.turn.id:
                     self._pending_versions[filed.turn.session] -= 1
-                self._pending_counts[stem] -= 1
-                if not self._pending_counts[stem]:
-                    del self._pending_counts[stem]
+                self._uncount(stem)
                 if not pending:
                     del self._pending[filed.turn.session]
+
+    def _uncount(self, stem: str) -> None:
+        self._pending_counts[stem] -= 1
+        if not self._pending_counts[stem]:
+            del self._pending_counts[stem]
 
     def _commit(
         self, placed: list[FiledTurn], commit: Future[None], now: datetime
@@ -626,13 +629,15 @@ class Intake:
     def update_placement(self, batch: Batch, turns: Sequence[FiledTurn]) -> Batch:
         """Return the batch with its turns as in the session file.
 
-        Their blocks differ from the planned ones if a user edited the file.
+        Their blocks or their file differ from the planned ones if a user edited the file.
         """
         with self._lock:
             for item, filed in zip(batch.waiting, turns, strict=True):
                 pending = self._pending.get(filed.turn.session, {})
                 if filed != item.filed and filed.turn.id in pending:
                     _, commit = pending[filed.turn.id]
+                    self._pending_counts[filed.note] += 1
+                    self._uncount(item.filed.note)
                     pending[filed.turn.id] = (filed, commit)
                     self._places.pop((filed.turn.session, filed.turn.persona), None)
         pairs = zip(batch.waiting, turns, strict=True)

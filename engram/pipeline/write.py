@@ -24,9 +24,9 @@ from engram.core.language.secrets import redact
 from engram.core.markdown import escape, plain_text
 from engram.core.records import BlockEdit, Change, Create, Fact, FiledTurn
 from engram.core.text import content_hash, note_name, slug, ulid
-from engram.errors import EngramError, Health
+from engram.errors import ConflictError, EngramError, Health
 from engram.vault import blocks, changes, disk, facts, frontmatter, reviews, sessions
-from engram.vault.formats import time_text
+from engram.vault.formats import time_text, unused_name
 from engram.vault.paths import Stat, printable, stat_of
 from engram.vault.runs import FILING, RUNS, RunHistory, UserDecision
 from engram.vault.store import ACTIONS, HASHES, Vault
@@ -88,7 +88,8 @@ class NoteWriter:
     def file_turns(self, turns: Sequence[FiledTurn]) -> tuple[FiledTurn, ...]:
         """Append turns to their session files; return them with blocks (`X1`, `B18`).
 
-        Turns that a file contains already are left out.
+        Turns that a file contains already are left out. Where a person's edit, or a
+        merge, left a file that cannot be parsed, the conversation goes on in another.
         """
         by_note: dict[str, list[FiledTurn]] = {}
         for turn in turns:
@@ -99,7 +100,7 @@ class NoteWriter:
             with disk.DeferredSyncs() as pending:
                 for note, some in by_note.items():
                     raw, placed = self._append_turns(note, some, pending)
-                    written[sessions.path(note)] = raw
+                    written[sessions.path(placed[0].note)] = raw
                     found[note] = iter(placed)
         finally:
             self.index.wrote(written)
@@ -115,19 +116,39 @@ class NoteWriter:
         self, note: str, turns: Sequence[FiledTurn], pending: set[Path]
     ) -> tuple[bytes, Sequence[FiledTurn]]:
         """Append turns to one session file; return its bytes, and them with blocks."""
-        zone, path, placed = self.settings.zone, sessions.path(note), tuple(turns)
+        zone, path = self.settings.zone, sessions.path(note)
+        if not self.index.scanner.exists(path):
+            raw = sessions.new_session(turns, zone)
+            self.vault.create(path, raw, pending)
+            return raw, tuple(turns)
+        placed, cannot_append = tuple(turns), False
 
         def appended(raw: bytes) -> bytes:
-            nonlocal placed
-            raw, placed = sessions.append_turns(raw, turns, zone)
+            nonlocal placed, cannot_append
+            try:
+                raw, placed = sessions.append_turns(raw, turns, zone)
+            except ConflictError:
+                cannot_append = not sessions.may_contain(raw, turns)
+                raise
             return raw
 
-        if self.index.scanner.exists(path):
-            raw = self.vault.rewrite(path, appended, pending)
-            return raw, placed
-        raw = sessions.new_session(turns, zone)
-        self.vault.create(path, raw, pending)
-        return raw, placed
+        try:
+            return self.vault.rewrite(path, appended, pending), placed
+        except ConflictError:
+            if not cannot_append:
+                raise
+        name = unused_name(note, partial(self._is_of_another, turns[0]))
+        return self._append_turns(
+            name, [replace(one, note=name) for one in turns], pending
+        )
+
+    def _is_of_another(self, filed: FiledTurn, name: str) -> bool:
+        """Return whether the turn must not be in the session file of this name."""
+        known = self.index.catalog.sessions(filed.turn.session, filed.turn.persona)
+        is_own = any(one.path == sessions.path(name) for one in known)
+        return name == filed.note or (
+            self.vault.exists(sessions.path(name)) and not is_own
+        )
 
     def _as_indexed(self, filed: FiledTurn) -> FiledTurn:
         """Return the turn, private if a later turn in the file makes it so (`E14`)."""

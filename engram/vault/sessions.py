@@ -185,6 +185,11 @@ def append_turns(
     return notes.edit(_inserted(raw, note, blocks, added), keys), placed
 
 
+def may_contain(raw: bytes, turns: Iterable[FiledTurn]) -> bool:
+    """Return whether the bytes of a file that cannot be parsed have the id of a turn."""
+    return any(plain_text(one.turn.id).encode() in raw for one in turns)
+
+
 def rewrite_turns(raw: bytes, texts: Mapping[str, str | None]) -> bytes:
     """Return `raw` with other texts for these blocks; None removes the turn.
 

@@ -469,3 +469,25 @@ def test_what_is_said_again_in_earnest_is_another_turn(waiting, clock, more, sec
     observe(waiting, {"text": "yes", "session": "chat"})
     clock.advance(seconds=seconds)
     assert observe(waiting, {"text": "yes", "session": "chat", **more})["stored"] == 1
+
+
+# row: X1
+def test_a_conversation_whose_file_cannot_be_parsed_goes_on_in_another(opened):
+    """A person kept both sides of a conflict by hand; the file stays as they left it."""
+    memory = opened()
+    observe(memory, turn(1))
+    memory.call("flush", {})
+    (path,) = sessions(memory)
+    kept = path.read_text().replace("\nended:", "\nended: 2026-11-20T21:00:00\nended:")
+    path.write_text(kept)
+    observe(memory, turn(2, "My brother Tom plays chess."), turn(3))
+    memory.call("flush", {})
+    memory = opened()
+    observe(memory, turn(4))
+    memory.call("flush", {})
+    assert path.read_text() == kept
+    (other,) = {*sessions(memory)} - {path}
+    assert other.read_text().count("> [!user]") == 3
+    assert not memory.call("status", {})["parked_turns"]
+    hits = memory.call("recall", {"query": "Tom chess", "kinds": ["turn"]})["hits"]
+    assert [one["text"] for one in hits] == ["My brother Tom plays chess."]
