@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from engram.core.categories import CATEGORIES, category_of
 from engram.core.language.dates import has_time_expression, resolve
+from engram.core.language.states import states
+from engram.core.text import normalise
 from engram.core.user_facts import standing_attribute
 
 if TYPE_CHECKING:
@@ -305,6 +307,18 @@ def with_new_time(fact: Fact, old_text: str, said_at: datetime) -> Fact:
     if when is None or end is None or (is_promise and end <= said_at):
         return fact
     return replace(fact, valid_from=when.start, event_end=end, dated_by="")
+
+
+def edited_slot(fact: Fact) -> dict[str, object]:
+    """Return the keys of the slot that a user's new words fill (row X31).
+
+    {} if the words have the value, or if there is none; None for keys that are over.
+    """
+    if normalise(fact.value) in normalise(fact.text):
+        return {}
+    found = (one for one in states(fact.text) if one.attribute == fact.attribute)
+    value = next((one.written for one in found), "") or None
+    return {"attribute": fact.attribute if value else None, "value": value}
 
 
 def is_end(category: str, when: Interval | None) -> bool:

@@ -287,8 +287,8 @@ class Snapshot(VaultReader):
                 found.append(below)
         return found
 
-    def edited_times(self) -> Mapping[str, Mapping[str, str]]:
-        """Return by memory the keys of its time since a user edited the words or keys.
+    def edited(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the edited memories, with the keys of the time that a user gave them.
 
         Without those that the pass `redate` wrote already.
         """
@@ -298,8 +298,8 @@ class Snapshot(VaultReader):
             memory = str(row.get("memory"))
             if row.get("action") == "redate":
                 times.pop(memory, None)
-            elif keys := {name: str(row[name]) for name in TIME_KEYS if name in row}:
-                times[memory] = keys
+            else:
+                times[memory] = {one: str(row[one]) for one in TIME_KEYS if one in row}
         return times
 
     def said_by(self, fact: Fact, *, ask: bool = True) -> str:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decide
-from engram.core.classify import with_new_time
+from engram.core.classify import edited_slot, with_new_time
 from engram.core.records import Change, Edit, Fact, Move, Problem
 from engram.core.turn_versions import text_digest
 from engram.errors import ConflictError, NotFoundError
@@ -214,7 +214,8 @@ class FileSync:
             for edit in by_user
         ]
         self.note_writer.log_actions(rows)
-        if any("valid_from" in row for row in rows):
+        is_stale = any(edited_slot(edit.after) for edit in by_user)
+        if is_stale or any("valid_from" in row for row in rows):
             quiet = self.settings.policy.files.quiet_seconds
             self.schedule.edited(now + timedelta(seconds=quiet))
 

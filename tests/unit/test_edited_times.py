@@ -1,4 +1,4 @@
-"""The day of a promise or an event follows the words that a person edits in its note."""
+"""The day and the slot of a memory follow the words that a person edits in its note."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.testing import Simulation
+from engram.vault import frontmatter
 
 START = datetime(2027, 1, 11, 9, tzinfo=UTC)
 
@@ -83,3 +84,26 @@ def test_an_undone_day_does_not_come_again(sim, note):
     assert note.read_text() == text
     sim.advance(sim.now + timedelta(days=2))
     assert note.read_text() == text
+
+
+# row: X31
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        (
+            "The user's favourite colour is dark blue.",
+            ("favourite colour", "dark blue"),
+        ),
+        ("The user likes nothing more than dark blue.", (None, None)),
+        ("The user's favourite colour is still green.", ("favourite colour", "green")),
+    ],
+)
+def test_the_slot_of_a_note_follows_its_edited_words(sim, tmp_path, words, keys):
+    sim.call(
+        "observe", turns=[{"text": "My favourite colour is green.", "session": "c"}]
+    )
+    sim.advance(sim.now + timedelta(minutes=30))
+    (path,) = tmp_path.glob("facts/*/*green*")
+    edit(sim, path, ("The user's favourite colour is green.", words))
+    found = frontmatter.read(path.read_bytes()).keys
+    assert (found.get("attribute"), found.get("value")) == keys

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core import decay, graph, jsonl, lifecycle, todos
 from engram.core.actions import CREATION_ACTIONS, row_time
 from engram.core.categories import PLAIN, category_of
+from engram.core.classify import edited_slot
 from engram.core.decide import is_called_off, is_scheduled
 from engram.core.language.words import terms_of
 from engram.core.records import BlockEdit, Edge, Edit, Fact, Move, VectorStorage
@@ -404,18 +405,21 @@ ANNOUNCED = "the day came on which it was announced to end"
 
 
 def redate(view: PassView, now: datetime) -> list[Step]:  # noqa: ARG001
-    """Give memories the time that their words name since a user edited them (X14)."""
-    why = "a person edited the day in its words"
+    """Give memories the time and the slot that a user's edited words name (X14, X31)."""
+    why = "a person edited its words"
     steps: list[Step] = []
-    for memory, keys in view.reader.edited_times().items():
+    for memory, times in view.reader.edited().items():
         one = view.memories.get(memory)
         if one is None or one.fact.status != "active":
             continue
+        keys = edited_slot(one.fact)
         if not all(
             _is_at(getattr(one.fact, name), text, view.zone)
-            for name, text in keys.items()
+            for name, text in times.items()
         ):
-            steps.append(Edit(one.fact.path, one.fact.sha, dict(keys), why))
+            keys |= times
+        if keys:
+            steps.append(Edit(one.fact.path, one.fact.sha, keys, why))
     return steps
 
 

@@ -295,8 +295,8 @@ class VaultReader:
         """Return the source class of a memory (`D6`)."""
         return "user"
 
-    def edited_times(self) -> Mapping[str, Mapping[str, str]]:
-        """Return by memory the keys of its time since a user edited the words or keys."""
+    def edited(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the edited memories, with the keys of the time that a user gave them."""
         return {}
 
     def disk(self, path: str) -> bytes | None:  # noqa: ARG002
