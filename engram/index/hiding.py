@@ -126,12 +126,14 @@ class Tombstones:
     `restored` is the time at which a person last restored a memory, by its id. `rows`
     are those of the file in the vault and of `copy`, a file outside of it: git may have
     checked out a commit in which nothing was forgotten, and nothing is written for that.
-    Only the writer's thread adds and keeps.
+    Outside of git the rows that the file lacks are written to it, for a sync tool keeps
+    one of two versions. Only the writer's thread adds and keeps.
     """
 
-    def __init__(self, vault: Vault, copy: Path) -> None:
+    def __init__(self, vault: Vault, copy: Path, *, in_git: bool) -> None:
         self._vault = vault
         self._copy = copy
+        self._in_git = in_git
         self.rows: list[dict[str, object]] = []
         self._read()
 
@@ -143,19 +145,23 @@ class Tombstones:
 
     def keep(self) -> None:
         """Read the file, which git and sync tools may have changed; complete the copy."""
-        if new := self._read():
+        new, absent = self._read()
+        if new:
             disk.make_folders(self._copy.parent)
             disk.append(self._copy, jsonl.encode(new))
+        if absent and not self._in_git:
+            self._vault.add_tombstones(absent)
+            self._read()
 
     def keep_anew(self) -> None:
         """Read the file, from which a purge cut rows, and make the copy equal to it."""
         disk.remove(self._copy)
         self.keep()
 
-    def _read(self) -> list[dict[str, object]]:
-        """Read both files; return the rows that the copy lacks."""
+    def _read(self) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+        """Read both files; return the rows that the copy and that the file lack."""
         ours, copied = self._vault.tombstone_rows(), self._copied()
-        rows, new = ours, ours[len(copied) :]
+        rows, new, absent = ours, ours[len(copied) :], list[dict[str, object]]()
         if ours[: len(copied)] != copied:
             known, kept = (
                 {jsonl.encode([row]): row for row in rows} for rows in (ours, copied)
@@ -165,6 +171,7 @@ class Tombstones:
                 for key, row in (kept | known).items()
             ]
             new = [row for key, row in known.items() if key not in kept]
+            absent = [row for key, row in kept.items() if key not in known]
         self.rows = rows
         self.keys = removed_keys(rows)
         self.forgotten = TombstoneSet(read_tombstones(rows))
@@ -179,7 +186,7 @@ class Tombstones:
             and row["turn"] == row.get("memory")
             and "hash" not in row
         }
-        return new
+        return new, absent
 
     def _copied(self) -> list[dict[str, object]]:
         try:

@@ -89,7 +89,9 @@ class Index:
         policy = settings.policy.files
         zone = settings.zone
         self.vault = vault
-        self.tombstones = Tombstones(vault, settings.state / "tombstones.jsonl")
+        self.tombstones = Tombstones(
+            vault, settings.state / "tombstones.jsonl", in_git=git is not None
+        )
         self._lexical = Bm25Index(settings.policy.lexical, zone)
         self._waiting: dict[str, FiledTurn] = {}
         # those of `_waiting` that are not in the lexical index yet

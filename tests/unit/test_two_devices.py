@@ -109,6 +109,30 @@ def turns_in(vault):
     ]
 
 
+# row: X38
+@pytest.mark.parametrize("keep", CONFLICTS.values(), ids=CONFLICTS)
+def test_what_two_devices_forget_at_once_is_forgotten_on_both(pair, keep):
+    """The tool keeps one of two files of tombstones; each device knows its own rows."""
+    sims, vaults = pair
+    tool = Tool(vaults, keep)
+    trees = ("The willow at the weir is hollow.", "The elder by the mill is sick.")
+    for text in trees:
+        sims[0].call("observe", turns=[{"session": "walk", "text": text}])
+    sims[0].call("flush")
+    for hour in range(1, 5):
+        tool.run()
+        for sim in sims:
+            sim.files_changed()
+            sim.advance(START + timedelta(hours=hour))
+        if hour == 1:
+            for sim, text in zip(sims, trees, strict=True):
+                hits = sim.call("recall", query=text)["hits"]
+                (found,) = [one for one in hits if one["text"] == text]
+                sim.call("forget", id=found["id"])
+    for sim in sims:
+        assert not sim.call("recall", query="willow weir elder mill")["hits"]
+
+
 ROUNDS = 30 if FULL else 4
 
 
