@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from engram.pipeline.write import NoteWriter
 
 ANSWERS = "answers.jsonl"
-TIME_KEYS = ("valid_from", "event_end")
+EDITED_KEYS = ("valid_from", "event_end", "slot")
 _CHUNK = 1000
 _LINKED = frozenset({"archive", "facts", "entities", "review"})
 
@@ -290,7 +290,8 @@ class Snapshot(VaultReader):
     def edited(self) -> Mapping[str, Mapping[str, str]]:
         """Return the edited memories, with the keys of the time that a user gave them.
 
-        Without those that the pass `redate` wrote already.
+        `slot` is among the keys if the words no longer have the value of the slot.
+        Those that the pass `redate` wrote already are left out.
         """
         rows = [*self.vault.rows_with("edit"), *self.vault.rows_with("redate")]
         times: dict[str, Mapping[str, str]] = {}
@@ -298,8 +299,8 @@ class Snapshot(VaultReader):
             memory = str(row.get("memory"))
             if row.get("action") == "redate":
                 times.pop(memory, None)
-            else:
-                times[memory] = {one: str(row[one]) for one in TIME_KEYS if one in row}
+            elif keys := {one: str(row[one]) for one in EDITED_KEYS if one in row}:
+                times[memory] = keys
         return times
 
     def said_by(self, fact: Fact, *, ask: bool = True) -> str:

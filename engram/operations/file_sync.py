@@ -211,11 +211,11 @@ class FileSync:
         rows = [
             action_row(now, "edit", edit.after.id, "a person edited the note")
             | self._edited_time(edit, now)
+            | _edited_slot(edit)
             for edit in by_user
         ]
         self.note_writer.log_actions(rows)
-        is_stale = any(edited_slot(edit.after) for edit in by_user)
-        if is_stale or any("valid_from" in row for row in rows):
+        if any({"valid_from", "slot"} & row.keys() for row in rows):
             quiet = self.settings.policy.files.quiet_seconds
             self.schedule.edited(now + timedelta(seconds=quiet))
 
@@ -279,6 +279,14 @@ class FileSync:
         first = problems[:LOGGED_PLACES]
         places = ", ".join(printable(problem.path) for problem in first)
         return f"{words} ({places})"
+
+
+def _edited_slot(edit: EditedFact) -> dict[str, str]:
+    """Return `slot` if a user changed the words of a memory and left its stale value."""
+    before, after = edit.before, edit.after
+    is_left = (before.attribute, before.value) == (after.attribute, after.value)
+    is_stale = is_left and before.text != after.text and edited_slot(after)
+    return {"slot": "words"} if is_stale else {}
 
 
 class NoteEditor:

@@ -408,11 +408,12 @@ def redate(view: PassView, now: datetime) -> list[Step]:  # noqa: ARG001
     """Give memories the time and the slot that a user's edited words name (X14, X31)."""
     why = "a person edited its words"
     steps: list[Step] = []
-    for memory, times in view.reader.edited().items():
+    for memory, edited in view.reader.edited().items():
         one = view.memories.get(memory)
         if one is None or one.fact.status != "active":
             continue
-        keys = edited_slot(one.fact)
+        times = {name: text for name, text in edited.items() if name != "slot"}
+        keys = edited_slot(one.fact) if "slot" in edited else {}
         if not all(
             _is_at(getattr(one.fact, name), text, view.zone)
             for name, text in times.items()

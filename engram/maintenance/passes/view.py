@@ -296,7 +296,10 @@ class VaultReader:
         return "user"
 
     def edited(self) -> Mapping[str, Mapping[str, str]]:
-        """Return the edited memories, with the keys of the time that a user gave them."""
+        """Return the edited memories, with the keys of the time that a user gave them.
+
+        `slot` is among the keys if the words no longer have the value of the slot.
+        """
         return {}
 
     def disk(self, path: str) -> bytes | None:  # noqa: ARG002
