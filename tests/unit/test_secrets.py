@@ -539,3 +539,36 @@ def test_a_long_key_before_its_word_is_removed_whole(words):
 def test_a_social_security_number_may_be_called_social():
     assert "536-22-8745" not in redact("my social is 536-22-8745").text
     assert redact("my social life is 100 % fun").found == {}
+
+
+# row: X11
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("my social security number is 536 22 8714", "document number"),
+        ("mein Reisepass hat die Nummer C01X00T47", "document number"),
+        ("mi pasaporte tiene el número AAB123456", "document number"),
+        ("my licence number is D1234567", "document number"),
+        ("als Passwort habe ich Kranich77 genommen", "password"),
+        ("as my new password I set Badger_12", "password"),
+        ("the password was changed from Otter11 to Otter12", "password"),
+        ("login is bob / S3cret!9", "password"),
+        ("codigo de verificacion: 661204", "pin"),
+    ],
+)
+def test_a_secret_after_its_verb_or_beside_its_number_is_found(text, kind):
+    assert kind in redact(text).found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "as a password manager I use Bitwarden 2",
+        "my licence plate is B-AB 1234",
+        "the passport office moved from room 12 to room 40",
+        "my social life has 3 parts",
+        "my pass is valid until 2031",
+    ],
+)
+def test_words_like_those_of_secrets_are_left_alone(text):
+    assert redact(text).text == text

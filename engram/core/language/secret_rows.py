@@ -271,13 +271,14 @@ def _password_elsewhere(found: Any) -> Iterator[tuple[int, int]]:
     value = given.strip(_QUOTES).rstrip(".,;:)")
     between = found["between"].lower().replace("'", " ").replace("’", " ").split()
     is_linked = bool(found["sign"] or found["copula"] or not between)
+    is_named = _NAMED_AS.search(found.string[: found.start()][-_CLAUSE:]) is not None
     is_number = is_linked and len(value) >= _NUMBER_OF_NETWORK and value.isdigit()
     is_own = _is_mixed(value) and len(value) >= _SHORTEST_MIXED
     ends = _CLAUSE_END.match(found.string[found.end() : found.end() + 4]) is not None
     is_odd = ends and _switches(value) >= _SWITCHES and not _HEX.fullmatch(value)
     if (
         (is_number or is_own)
-        and (is_linked or is_odd)
+        and (is_linked or is_named or is_odd)
         and _ABOUT.isdisjoint(between)
         and not _is_no_value(value)
     ):
@@ -286,6 +287,10 @@ def _password_elsewhere(found: Any) -> Iterator[tuple[int, int]]:
 
 
 _HEX = re.compile(r"[0-9a-fA-F]+")
+_NAMED_AS = re.compile(
+    r"(?:^|\s)(?:as|als|comme|como|come)(?:\s[^\W\d]+){0,2}\s*$", re.IGNORECASE
+)
+"""Words before "password": what is chosen as one follows."""
 _PROPERTIES = """
     hash digest checksum hint id file policy format field manager app rule length
 """
@@ -633,13 +638,13 @@ ROWS = (
     ),
     _Row(
         "password",
-        rf"(?i)(?:{words.LOGIN_ELSEWHERE}){_OF}\s+(?:from|von|vom|de|da|van)\s+(?P<value>\S{{3,}})\s+(?:to|auf|zu|à|a|per|para|naar)"
+        rf"(?i)(?:{words.LOGIN_ELSEWHERE}){_OF}(?:\s+\pL+){{0,2}}?\s+(?:from|von|vom|de|da|van)\s+(?P<value>\S{{3,}})\s+(?:to|auf|zu|à|a|per|para|naar)"
         r"\s+(?P<new>\S{3,})",
         _changed_password,
     ),
     _Row(
         "password",
-        rf"(?i)(?:{words.ACCOUNT})[^\n]*?(?:[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[:=]\s*[^\s/|]+)\s*(?:[/|:,;]|\s(?:and|und|et|y|e|en|with|mit))"
+        rf"(?i)(?:{words.ACCOUNT})[^\n]*?(?:[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[:=]|\s{_IS}\s)\s*[^\s/|]+)\s*(?:[/|:,;]|\s(?:and|und|et|y|e|en|with|mit))"
         r"\s*(?P<value>[^\s@]{6,})(?:$|\s)",
         _beside_account,
     ),

@@ -38,7 +38,7 @@ NETWORK_KEY = (
 """Words for the key of a wireless network."""
 
 LOGIN_ELSEWHERE = (
-    rf"{LOGIN}|{NETWORK_KEY}|\bm[iy] clave\b|\bmdp\b|\bmot-de-passe\b|passor[dt]|jelsz[óa]|parol[ăae]|contrasenya|\bww\b|лозинк[аи]|"
+    rf"{LOGIN}|{NETWORK_KEY}|\bm[iy] clave\b|\bmy pass\b|\bmdp\b|\bmot-de-passe\b|passor[dt]|jelsz[óa]|parol[ăae]|contrasenya|\bww\b|лозинк[аи]|"
     r"парол[аяюеи]|гасло|geslo|lozinka|slaptažod|κωδικ[όο]|συνθηματικ|סיסמ[האת]|mật khẩu|kata sandi|katalaluan|"
     r"รหัสผ่าน|कूटशब्द|পাসওয়ার্ড|رمز عبور|گذرواژه|nenosiri|\bhas[łl]em|hesla|heslem|пассворд"
 )
@@ -52,7 +52,7 @@ KEY = (
 """Words for a key or token of a program."""
 
 CODE = (
-    r"pin-?[12]?|puk-?[12]?|otp|m?tan|geheimzahl|código (?:pin|de (?:seguridad|verificaci[óo]n|confirmaci[óo]n)|"
+    r"pin-?[12]?|puk-?[12]?|otp|m?tan|geheimzahl|c[oó]digo (?:pin|de (?:seguridad|verificaci[óo]n|confirmaci[óo]n)|"
     r"de (?:segurança|verificação|confirmação))|c[oó]d(?:e|igo|ice) (?:de |d[ae]lla |da )?(?:(?:ma|la|sa|mi|mia|minha) )?"
     r"(?:carte(?: bleue| bancaire)?|tarjeta|carta|cartão)|code (?:pin|secret|de (?:vérification|validation|sécurité|confirmation))|"
     r"codice (?:pin|di (?:sicurezza|verifica|conferma))|"
@@ -93,14 +93,15 @@ SEED = (
 )
 """Words for the recovery phrase of a wallet."""
 
-_NUMBER = r"(?:[ .-]?(?:number|num(?:mer|ber|éro|ero)?|no|nr|№|id)\b\.?|nummer|号码?|號碼?|番号|번호)"
+_NUMBER = r"(?:[ .-]?(?:number|n[uú]m(?:mer|ber|éro|ero)?|no|nr|№|id)\b\.?|nummer|号码?|號碼?|番号|번호)"
 DOCUMENT = (
     rf"(?:(?:passport|(?:reise)?pass|passeport|pasaporte|passaporto|passaporte|paspoort|pasaport|паспорт|护照|護照|旅券|"
-    r"パスポート|여권|(?:driving|driver'?s?) licen[cs]e|führerschein|identity card|id card|(?:personal)?ausweis|"
-    rf"social(?: security)?|sozialversicherungs|rentenversicherungs|national insurance|nhs|\bni\b|tax|steuer-?id)(?:es|s|en)?-?{_NUMBER})|"
+    r"パスポート|여권|(?:driving|driver'?s?|my) licen[cs]e|führerschein|identity card|id card|(?:personal)?ausweis|"
+    rf"social(?: security)?|sozialversicherungs|rentenversicherungs|national insurance|nhs|\bni\b|tax|steuer-?id)(?:es|s|en)?"
+    rf"(?:-?|\s+(?:hat|has|a|tiene|tem|ha)(?:\s+(?:die|the|le|el|o|il))?\s*){_NUMBER})|"
     r"(?:n[úu]mero|numéro|numero|номер|número|numer) (?:de (?:mi |la |meu |mon )?|d[ei]l? |do |ma |mojego )?"
     r"(?:pasaporte|passeport|passaporto|passaporte|паспорта|sécurité sociale|seguridad social|paszportu|dni|nie|cpf)|"
-    r"\bmy social(?: security)?\b|\b(?:ssn|nino|aadhaa?r|bsn|pesel|dni|nie|cpf|codice fiscale|steuer-?id(?:entifikationsnummer)?|nif)\b"
+    rf"\bmy social(?: security)?\b{_NUMBER}?|\b(?:ssn|nino|aadhaa?r|bsn|pesel|dni|nie|cpf|codice fiscale|steuer-?id(?:entifikationsnummer)?|nif)\b"
     r"(?:[ -]?(?:number|nummer|no\.?))?|paszport|паспорт|身份证号码?|身分證字號|マイナンバー|주민등록번호"
 )
 """Words for the number of a passport or another document of a person."""
