@@ -418,8 +418,11 @@ def _is_no_holiday(context: DateContext) -> bool:
 
 
 def _is_no_weekday(context: DateContext) -> bool:
-    if context.lead != "k" or "bare_weekdays" in context.lexicon.flags:
+    """Return whether a weekday is no time: `the Saturday market`, `a Sunday roast`."""
+    if context.lead not in "gk" or "bare_weekdays" in context.lexicon.flags:
         return False
+    if context.lead == "g":
+        return _is_before_noun(context)
     is_time = context.opens() or (direction(context) > 0 and _is_after_verb(context))
     return not is_time or _is_before_noun(context)
 
