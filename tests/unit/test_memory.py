@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -637,3 +639,38 @@ def test_a_question_that_was_observed_hides_no_memory(memory, operation):
     told = memory.call(operation, asked)["text"]
     assert "peanuts" in told
     assert question not in told.partition("On the question")[2]
+
+
+def unlimited_caches():
+    """Every cache without a limit that exists now, with the number of its entries."""
+    gc.unfreeze()
+    found = (one for one in gc.get_objects() if isinstance(one, type(cache(len))))
+    return {
+        one: one.cache_info().currsize
+        for one in found
+        if one.cache_info().maxsize is None
+    }
+
+
+def test_no_cache_grows_with_the_words_that_people_say(memory):
+    """Words that were never said before leave nothing behind in a cache without a
+    limit, which a daemon would keep for ever.
+    """
+
+    def talk(number):
+        new = [f"{letter}ul{number}ar" for letter in "bdfgkmnprt"]
+        plan, done = "I have to {} the {} tomorrow.", "I {}ed the {}."
+        say = [form.format(*new[:2]) for form in (plan, done)]
+        observe(memory, *(turn(f"{number}-{n}", text) for n, text in enumerate(say)))
+        recalled(memory, f"Which {new[2]} did I {new[3]} with the {new[4]}?")
+        recalled(memory, "What do I have to do?")
+
+    for number in "abcdef":
+        talk(number)
+    before = unlimited_caches()
+    for number in "ghijklmnopqr":
+        talk(number)
+    after = unlimited_caches()
+    grown = {one.__wrapped__: after.get(one, 0) - size for one, size in before.items()}
+    assert before
+    assert {one: more for one, more in grown.items() if more > 4} == {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.language import languages
@@ -94,7 +94,7 @@ class _Rules:
             stems = frozenset(root(word, code) for word in fold(group).split())
             for stem in stems:
                 self.alike[stem] = self.alike.get(stem, frozenset()) | stems
-        self.is_one_of = cache(self._is_one_of)
+        self.is_one_of = lru_cache(1 << 12)(self._is_one_of)
         self.one = cache(self._one)
         self.written = languages.Rewriting(
             (LazyPattern(before), after)
@@ -359,7 +359,7 @@ def _ahead() -> tuple[tuple[re.Pattern[str], str], ...]:
     )
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def task(text: str, code: str) -> PromiseWords:
     """Return the words of the promise `text`, parsed in the language `code`."""
     rules = _rules(code)

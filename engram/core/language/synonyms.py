@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@cache
 def synonyms(word: str, code: str = "en") -> tuple[str, ...]:
     """Return the synonyms of `word` in a language, () if there are none.
 
