@@ -197,3 +197,20 @@ def _cut(name: str, max_bytes: int) -> str:
     if raw[max_bytes : max_bytes + 1] == b"-":
         return short
     return short.rpartition("-")[0] or short
+
+
+def reading_order(
+    when: str | None, source: str, kind: str, key: str
+) -> tuple[str, str, int, bool, str]:
+    """Return what puts the hits of a recall into the order in which a model reads them.
+
+    By day (`when` is ISO 8601; hits without one are last), then by session and turn of
+    `source`, which is such as `2026-11-20-talk#^t2`.
+    """
+    session, _, block = source.partition("#")
+    turn = _TURN.fullmatch(block)
+    return (when or "~")[:10], session, int(turn[1]) if turn else 0, kind != "turn", key
+
+
+_TURN = re.compile(r"\^\D*(\d+)")
+"""The block of a turn in its session file."""

@@ -12,7 +12,7 @@ from engram.core.personas import display_persona
 from engram.core.reading import adds_words, reading_of, with_named_dates
 from engram.core.records import HIGH, Fact, FiledTurn, RecallResult, SearchHit
 from engram.core.sessions import EPISODES
-from engram.core.text import INVISIBLE
+from engram.core.text import INVISIBLE, reading_order
 from engram.vault import facts
 
 if TYPE_CHECKING:
@@ -194,14 +194,7 @@ def reading_lines(hits: Iterable[SearchHit]) -> list[str]:
 
 
 def _reading_order(hit: SearchHit) -> tuple[object, ...]:
-    day = hit.when.date().isoformat() if hit.when else "~"
-    block = _BLOCK.search(hit.source)
-    place = int(block.group(1)) if block else 0
-    return day, hit.source.partition("#")[0], place, hit.kind != "turn", hit.key
-
-
-_BLOCK = re.compile(r"#\^\D*(\d+)$")
-"""The number of a turn in its session file."""
+    return reading_order(_iso(hit.when), hit.source, hit.kind, hit.key)
 
 
 def day_line(when: datetime | None) -> str:

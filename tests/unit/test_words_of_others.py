@@ -77,6 +77,31 @@ def test_what_an_agent_remembers_is_its_own_word(memory, agent):
     assert Toolbox(memory.call).run("remember", {"text": answer})["isError"]
 
 
+def test_the_ids_of_recalled_memories_are_in_the_order_of_their_lines(memory):
+    said = {
+        "2026-03-0" + day: f"The weir {words}."
+        for day, words in (
+            ("1", "gate is a gate of oak"),
+            ("2", "froze"),
+            ("3", "has a gate"),
+        )
+    }
+    turns = [
+        {"session": "s", "text": text, "occurred_at": f"{day}T10:00:00"}
+        for day, text in reversed(said.items())
+    ]
+    memory.call("observe", {"turns": turns})
+    memory.call("flush", {})
+    hits = memory.call("recall", {"query": "weir gate"})["hits"]
+    assert len(hits) == len(said)
+    texts_of = {hit["key"]: hit["text"] for hit in hits}
+    given = Toolbox(memory.call).run("recall", {"query": "weir gate"})
+    shown = given["structuredContent"]
+    lines = [line for line in shown["text"].splitlines() if line.startswith("- ")]
+    for line, key in zip(lines, shown["ids"], strict=True):
+        assert line.endswith(texts_of[key])
+
+
 # row: X27
 def test_an_agent_pins_nothing_and_makes_no_promise_for_the_user(memory, agent):
     for wish in (

@@ -207,7 +207,15 @@ class Toolbox:
 
 
 def _recalled(result: dict[str, Any]) -> dict[str, Any]:
-    ids = [str(hit["key"]) for hit in result["hits"]]
+    from engram.core.text import reading_order  # would slow the start
+
+    rows = sorted(
+        result["hits"],
+        key=lambda hit: reading_order(
+            hit["when"], hit["source"], hit["kind"], hit["key"]
+        ),
+    )
+    ids = [str(hit["key"]) for hit in rows]
     text = f"{result['text']}\nids, in this order: {', '.join(ids)}"
     return {"text": text if ids else "Nothing is remembered about this.", "ids": ids}
 
