@@ -23,7 +23,7 @@ INSURANCE_DE = "Die Person muss die Versicherung anrufen."
 RENT_DE = "Die Person will daran erinnert werden, die Miete zu überweisen."
 BOOK_DE = "Die Person verspricht, der Oma das Buch zurückzubringen."
 HEATING_DE = "Die Person muss bis Montag die Heizung bezahlen (2027-02-08)."
-ESSAY = "The user's essay is due on 30 April (30 April 2027)."
+ESSAY = "The user's essay is due on 30 April 2027."
 LOAN_DE = "Die Rate ist am Montag fällig (2027-03-08)."
 
 EN = [BANK, PHOTOS, BIKE, TAX, PASSPORT, TABLE, MILK, TWO, ESSAY]

@@ -47,7 +47,7 @@ def test_what_is_still_to_be_done_is_a_promise_with_its_day(text, statement, due
     [
         (
             "My sister is getting married in June.",
-            "The user's sister is getting married in June (June 2027).",
+            "The user's sister is getting married in June 2027.",
             "2027-06-01",
         ),
         (

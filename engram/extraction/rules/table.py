@@ -84,8 +84,15 @@ def with_dates(raw: str, start: int, dates: Sequence[Span]) -> str:
 
 
 def _dated(words: str, interval: Interval) -> str:
-    """Return the words for a time, with its date in brackets unless they are one."""
-    return words if FULL_YEAR.search(words) else f"{words} ({in_words(interval)[1]})"
+    """Return the words for a time with its date: `Friday (20 March 2026)`, `3 May 2026`.
+
+    Words with a year are a date already, a day with its month lacks only the year.
+    """
+    date = in_words(interval)[1]
+    day, _, year = date.rpartition(" ")
+    if FULL_YEAR.search(words):
+        return words
+    return f"{words} {year}" if words.endswith(day) else f"{words} ({date})"
 
 
 def lowered(words: str) -> str:
