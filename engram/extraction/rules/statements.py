@@ -19,7 +19,14 @@ from engram.core.language import languages
 from engram.core.language.dates import day_in_words, in_figures
 from engram.core.language.keep_requests import after_request
 from engram.core.language.sentences import MASK, is_doubtful, third_person
-from engram.core.language.states import USER, State, in_third_person, of_clause, states
+from engram.core.language.states import (
+    USER,
+    State,
+    grammar,
+    in_third_person,
+    of_clause,
+    states,
+)
 from engram.core.language.wishes import wish_statement
 from engram.core.records import Candidate, Interval, Relation
 from engram.core.text import normalise
@@ -128,12 +135,15 @@ def _introduced(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]
     if not is_speaker_name(state.written, clause.speaker):
         label, of_language = clause.speaker.name, SPEAKERS[state.language]
         name = state.written.title() if state.written.islower() else state.written
-        is_wish = state.attribute == "nickname"
-        told = (of_language.nicknamed if is_wish else of_language.named).format(
-            s=label or of_language.subject, p=clause.speaker.possessive, v=name
-        )
         row = attribute(state.attribute)
         place = clause.text.find(state.written, clause.start) + len(state.written)
+        is_wish = state.attribute == "nickname"
+        told = (of_language.nicknamed if is_wish else of_language.named).format(
+            s=label or of_language.subject,
+            p=clause.speaker.possessive,
+            v=name
+            + (_limit(clause.text[place : clause.end], state) if is_wish else ""),
+        )
         named = [
             built(
                 clause.cut(clause.start, place),
@@ -144,6 +154,13 @@ def _introduced(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]
             )
         ]
     return named + _more(clause, state, policy)
+
+
+def _limit(after: str, state: State) -> str:
+    """Return the words after a name that say where or when it is used, or ''."""
+    rules, words = grammar(state.language), bare(after)
+    is_limit = rules.limits.match(words.lstrip()) and not rules.news.search(words)
+    return third_person(words) if is_limit else ""
 
 
 def _more(
@@ -258,7 +275,7 @@ def _whom(part: Clause, state: State, named: Sequence[Relative]) -> Relative | N
     """Return the named person or animal that a part is about, or None."""
     for one in named:
         if one.start == part.start:
-            return one
+            return None if _AND_I.match(part.text, one.end) else one
     if state.subject[0] == USER or attribute(state.attribute).thing:
         return None
     name = _A_NAME.match(part.text, part.start, part.end)
@@ -269,6 +286,7 @@ def _whom(part: Clause, state: State, named: Sequence[Relative]) -> Relative | N
 
 
 _A_NAME = re.compile(NAME)
+_AND_I = re.compile(r" and I\b")
 
 
 def _may_tell(state: State, whom: Relative | None, part: Clause) -> bool:
