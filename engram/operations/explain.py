@@ -25,7 +25,7 @@ from engram.vault import facts, frontmatter
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from engram.operations.listing import FactTable
     from engram.pipeline.entities import EntityWriter
@@ -82,8 +82,8 @@ class Explainer:
         try:
             fact = self.index.catalog.find_fact(id)
         except NotFoundError:
-            if group := self._group(id):
-                return group
+            if found := self._group(id) or self._said_alone(id):
+                return found
             raise
         if fact.status == "forgotten":
             return {
@@ -226,7 +226,12 @@ class Explainer:
         The decisions include refused ones. `stage_why` is the rule that gave `stage`; a
         memory that is neither active nor archived has none.
         """
-        fact = self.index.catalog.find_fact(id)
+        try:
+            fact = self.index.catalog.find_fact(id)
+        except NotFoundError:
+            if found := self._said_alone(id):
+                return found | {"turns": self._turns([id]), "decisions": []}
+            raise
         if fact.status == "forgotten":
             return {
                 "memory": without_text(fact),
@@ -243,13 +248,24 @@ class Explainer:
         result |= {"protected": self._protection(fact), **source}
         if fact.source and facts.was_reworded(fact):
             result["reworded"] = REWORDED
-        policy = self.settings.policy.trust
         return result | {
-            "turns": [
-                formatting.plain_turn(turn, policy) for turn in self._turns(fact)
-            ],
+            "turns": self._turns(fact.turns),
             "decisions": self.decisions(fact),
         }
+
+    def _said_alone(self, key: str) -> dict[str, Any] | None:
+        """Return a turn that recall found as if it were a memory, or None."""
+        for turn in self._turns([key]):
+            as_memory = {
+                "id": key,
+                "category": "turn",
+                "status": "active",
+                "text": turn["text"],
+                "created": turn["occurred_at"],
+            }
+            source = {name: turn[name] for name in ("said_by", "provenance", "trust")}
+            return {"memory": as_memory, "usage": {}, "worth": {}, **source}
+        return None
 
     def decisions(self, fact: Fact) -> list[dict[str, Any]]:
         """Return the rows of the action log on a memory, without forgotten words."""
@@ -258,10 +274,15 @@ class Explainer:
         rows = map(censored, self.vault.actions_of(fact.id))
         return [actions.checked_row(row) for row in rows]
 
-    def _turns(self, fact: Fact) -> list[FiledTurn]:
-        """Return the turns that support a memory, without forgotten words."""
-        visible_units = map(self.index.visible, self.index.turns(fact.turns))
-        return [unit for unit in visible_units if isinstance(unit, FiledTurn)]
+    def _turns(self, keys: Iterable[str]) -> list[dict[str, Any]]:
+        """Return the turns with these keys as JSON, without forgotten words."""
+        policy = self.settings.policy.trust
+        visible_units = map(self.index.visible, self.index.turns(keys))
+        return [
+            formatting.plain_turn(unit, policy)
+            for unit in visible_units
+            if isinstance(unit, FiledTurn)
+        ]
 
     def _without_forgotten_quote(self, row: Mapping[str, object]) -> dict[str, object]:
         """Return a row of the action log, without its quotation if that was forgotten."""

@@ -77,7 +77,9 @@ def test_what_an_agent_remembers_is_its_own_word(memory, agent):
     assert Toolbox(memory.call).run("remember", {"text": answer})["isError"]
 
 
-def test_the_ids_of_recalled_memories_are_in_the_order_of_their_lines(memory):
+def test_the_ids_of_recalled_turns_are_in_the_order_of_their_lines_and_open_them(
+    memory,
+):
     said = {
         "2026-03-0" + day: f"The weir {words}."
         for day, words in (
@@ -100,6 +102,9 @@ def test_the_ids_of_recalled_memories_are_in_the_order_of_their_lines(memory):
     lines = [line for line in shown["text"].splitlines() if line.startswith("- ")]
     for line, key in zip(lines, shown["ids"], strict=True):
         assert line.endswith(texts_of[key])
+        for tool in ("get", "fetch"):
+            done = Toolbox(memory.call).run(tool, {"id": key})
+            assert texts_of[key] in done["content"][0]["text"], tool
 
 
 # row: X27

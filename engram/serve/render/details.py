@@ -30,7 +30,8 @@ def show_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"Forgotten: {result['forgotten']}."
         return
     yield from _head(result)
-    yield f"  where   {memory.get('path', '')}"
+    if path := memory.get("path"):
+        yield f"  where   {path}"
     if about := memory.get("about"):
         yield f"  about   {', '.join(about)}"
     if tags := memory.get("tags"):
