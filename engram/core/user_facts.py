@@ -22,7 +22,6 @@ from engram.core.text import normalise
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from engram.core.language.states import State
     from engram.core.records import Fact
 
 WISH = "wish"
@@ -72,14 +71,12 @@ def slots_of(fact: Fact) -> tuple[Slot, ...]:
     category = category_of(fact.category)
     if category.promise:
         return ()
-    read = states(fact.text)
     named = normalise(fact.about[0]) if fact.about else USER
-    subject = tuple(named.split())
     if fact.attribute:
-        return (_given_slot(fact, read, named),)
+        return (_given_slot(fact, named),)
     if is_standing_wish(fact.text):
         return (Slot(WISH, (USER,)),)
-    if found := [one for one in read if not one.planned]:
+    if found := [one for one in states(fact.text) if not one.planned]:
         slots = (
             Slot(one.attribute, one.subject, one.value, one.over, one.written)
             for one in found
@@ -88,11 +85,12 @@ def slots_of(fact: Fact) -> tuple[Slot, ...]:
     if fact.kind == "episode" or category.momentary:
         return ()
     name = standing_by_words(fact.text) or ("family" if category.relates_people else "")
-    return (Slot(name, subject),) if name else ()
+    return (Slot(name, tuple(named.split())),) if name else ()
 
 
-def _given_slot(fact: Fact, read: Iterable[State], named: str) -> Slot:
-    """Return the slot that the keys of a fact give, with the subject that is `read`."""
+def _given_slot(fact: Fact, named: str) -> Slot:
+    """Return the slot that the keys of a fact give, with the subject of its words."""
+    read = states(fact.text)
     said = next((one for one in read if one.attribute == fact.attribute), None)
     value, written = tuple(normalise(fact.value).split()), fact.value
     if said and said.value and _is_another(fact.value, fact.text):

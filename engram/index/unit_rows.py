@@ -106,16 +106,18 @@ def _write_dependent(
     facts: Sequence[Fact],
     before: Mapping[str, Fact] | None,
 ) -> None:
-    """Write the rows of a table that follow from facts, where they changed."""
-    old = {key: rows_of(fact) for key, fact in (before or {}).items()}
-    new = {fact.id: rows_of(fact) for fact in facts}
-    changed = [key for key, rows in new.items() if old.get(key) != rows]
+    """Write the rows that follow from facts, where they or the statement changed."""
+    new: dict[str, list[tuple[object, ...]]] = {}
+    for fact in facts:
+        rows, old = rows_of(fact), (before or {}).get(fact.id)
+        if old is None or old.text != fact.text or rows_of(old) != rows:
+            new[fact.id] = rows
     if before is not None:
         delete = f"DELETE FROM {table} WHERE key = ?"  # noqa: S608
-        db.executemany(delete, [(key,) for key in changed])
-    if rows := [row for key in changed for row in new[key]]:
-        places = ", ".join("?" * len(rows[0]))
-        db.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608
+        db.executemany(delete, [(key,) for key in new])
+    if inserted := [row for rows in new.values() for row in rows]:
+        places = ", ".join("?" * len(inserted[0]))
+        db.executemany(f"INSERT INTO {table} VALUES ({places})", inserted)  # noqa: S608
 
 
 def _evidence_rows(fact: Fact) -> list[tuple[object, ...]]:
