@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.categories import CATEGORIES, category_of
 from engram.core.language.dates import has_time_expression, resolve
+from engram.core.language.languages import LazyPattern
 from engram.core.language.states import states
 from engram.core.text import normalise
 from engram.core.user_facts import standing_attribute
@@ -39,13 +40,13 @@ def _words(listing: str) -> frozenset[str]:
 
 
 _DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_TEMPORAL = re.compile(
+_TEMPORAL = LazyPattern(
     rf"\b(?:yesterday|today|last (?:week|month|year|{_DAYS})|on {_DAYS}|recently|earlier|this (?:morning|afternoon))\b",
     re.IGNORECASE,
 )
 _FOREIGN_NOTES = _words("constraint goal habit policy standard belief")
 _FOREIGN_EPISODES = _words("event action observation issue bug incident")
-_SINCE = re.compile(
+_SINCE = LazyPattern(
     r"\b(?:since|seit|depuis|desde|sinds)\b|\bda(?:l|lla|ll')\b|\bс \w+ года\b|以来|从|から",
     re.IGNORECASE,
 )
@@ -58,7 +59,7 @@ _EPISODE_TAGS = frozenset(
 _ACTIONS = _any(
     "deployed, pushed, fixed, merged, reported, mentioned, said, happened, failed, completed, shipped"
 )
-_EVENTS = re.compile(
+_EVENTS = LazyPattern(
     r"\b(?:went|came back|visited|watched|saw|met with|ate|cooked|baked|painted|cleaned|repaired|called|phoned|texted"
     r"|lost|found|bought|sold|ordered|paid|forgot|arrived|departed|returned|flew|drove to|walked|hiked|swam"
     r"|ran|played|won|attended|celebrated|slept|woke up|finished|broke|crashed"
@@ -74,7 +75,7 @@ _EVENTS = re.compile(
     re.IGNORECASE,
 )
 """Verbs of a single past event: English, German, French, Spanish and some of others."""
-_AS_OF = re.compile(r"\((?:as of|Stand:?|état au|a fecha de) [^)]*\)", re.IGNORECASE)
+_AS_OF = LazyPattern(r"\((?:as of|Stand:?|état au|a fecha de) [^)]*\)", re.IGNORECASE)
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -161,7 +162,7 @@ _HEDGE = _any(
     "apparently, could be"
 )
 _FIRST_PERSON = _any("i, i'm, i've, i'll, i'd, my, mine, me, we, our, us")
-_SPECIFIC = re.compile(r"\d|https?://|\S@\S|(?<=[a-z,;] )[A-Z][a-z]+")
+_SPECIFIC = LazyPattern(r"\d|https?://|\S@\S|(?<=[a-z,;] )[A-Z][a-z]+")
 _IMPORTANT_TAGS = frozenset(
     {
         "important",
@@ -235,11 +236,11 @@ _SOCIAL = _words(
     hoi goedemorgen dank je wel bedankt nee prima こんにちは こんばんは ありがとう ありがとうございます はい いいえ
     おはよう おはようございます 你好 您好 谢谢 謝謝 好的 好 是的 嗯 再见 早上好 晚安"""
 )
-_LAUGHTER = re.compile(
+_LAUGHTER = LazyPattern(
     r"(?:(?:ha|he|hi|ho|ja|je|ah){2,}h?|lo+l+|lmao|rofl|xd+|k{3,}|w{3,}|[哈笑]+|mdr|rs(?:rs)+)"
 )
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD = LazyPattern(r"[^\W_]+(?:'[^\W_]+)*")
+_SIGN = LazyPattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def is_trivial(text: str, policy: ImportancePolicy) -> bool:

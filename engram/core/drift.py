@@ -7,27 +7,29 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from engram.core.language.languages import LazyPattern
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 Kind = Literal["path", "function", "command", "dependency"]
 Level = Literal["error", "warning", "info"]
 
-_URL = re.compile(r"[a-z][a-z0-9+.-]{0,20}://\S+", re.IGNORECASE)
-_ABSOLUTE = re.compile(r"(?<![\w.~/:@}>-])/(?:[\w.@+-]+/)+[\w.@+-]*[\w@+-]")
-_RELATIVE = re.compile(
+_URL = LazyPattern(r"[a-z][a-z0-9+.-]{0,20}://\S+", re.IGNORECASE)
+_ABSOLUTE = LazyPattern(r"(?<![\w.~/:@}>-])/(?:[\w.@+-]+/)+[\w.@+-]*[\w@+-]")
+_RELATIVE = LazyPattern(
     r"(?<![\w./~:@}>-])(?:\./)?(?:[\w@+-][\w.@+-]*/)+[\w@+-][\w@+.-]*\.[A-Za-z][A-Za-z0-9]{0,7}\b"
 )
-_FUNCTION = re.compile(
+_FUNCTION = LazyPattern(
     r"`([A-Za-z_]\w*)(?:\(\))?`[^`\n]{0,20}\b(?:in|of|from)\b[^`\n]{0,10}`?([\w./@+-]+\.\w{1,8})`?"
 )
-_NPM = re.compile(r"\bnpm run ([\w:.-]+\w)")
-_MAKE = re.compile(r"`make ([\w.-]+\w)`")
-_DEPENDENCY = re.compile(
+_NPM = LazyPattern(r"\bnpm run ([\w:.-]+\w)")
+_MAKE = LazyPattern(r"`make ([\w.-]+\w)`")
+_DEPENDENCY = LazyPattern(
     r"\b(?:depends on|dependency|requires|dependencies)\b[^`\n]{0,20}`([\w@/.-]+)`",
     re.IGNORECASE,
 )
-_TEMPLATE = re.compile(r"[{<$*]")
+_TEMPLATE = LazyPattern(r"[{<$*]")
 _MANIFESTS = (
     "pyproject.toml",
     "requirements.txt",

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from engram.core.language.languages import LazyPattern
 from engram.core.language.words import STOP, words
 from engram.core.records import ENTITY_TYPES, Entity, Turn
 from engram.core.text import normalise
@@ -65,8 +66,8 @@ _OWNERS = frozenset(
         "the_speaker",
     }
 )
-_NO_LABEL = re.compile(r"[^\w]+|_+")
-_ORG = re.compile(
+_NO_LABEL = LazyPattern(r"[^\w]+|_+")
+_ORG = LazyPattern(
     r"\b(?:inc|llc|ltd|plc|corp|co|gmbh|ag|kg|e\.v|s\.a|srl|s\.p\.a|bv|oy|ab|university|universität|université"
     r"|universidad|università|universidade|hochschule|institute|institut|bank|hospital|foundation|ministry)\.?$"
     r"|^(?:university|université|universidad|università|universidade|bank|ministry) (?:of|de|di|do|da)\b",
@@ -271,7 +272,7 @@ def _leading_name(text: str, names: EntityNames) -> list[str]:
     return []
 
 
-_POSSESSIVE = re.compile(r"['’]s\b")
+_POSSESSIVE = LazyPattern(r"['’]s\b")
 _NAME_WORDS = 3
 
 

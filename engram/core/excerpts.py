@@ -7,17 +7,19 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from engram.core.language.languages import LazyPattern
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.core.policy import RecallPolicy
 
-_WIDE = re.compile(
+_WIDE = LazyPattern(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
 )
-_BORDER = re.compile(r"[.!?]+[\"'”’)\]*_]*\s+|[。！？]+[”’」』)\]]*\s*|\n+")
+_BORDER = LazyPattern(r"[.!?]+[\"'”’)\]*_]*\s+|[。！？]+[”’」』)\]]*\s*|\n+")
 """The end of a sentence or of a line."""
-_ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)]|[a-zA-Z][.)])\s+")
+_ITEM = LazyPattern(r"\s*(?:[-*•–]|\d{1,3}[.)]|[a-zA-Z][.)])\s+")
 """The sign before an item of a list; no cut may separate it from the item."""
 _ELLIPSIS = "…"
 _STEM = 6

@@ -9,7 +9,7 @@ set in the vault's `engram.toml` under that name.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import Field, dataclass, field, replace
+from dataclasses import Field, FrozenInstanceError, dataclass, field, replace
 from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,18 +24,37 @@ TABLE: Mapping[str, Mapping[str, list[Any]]] = tomllib.loads(
 
 
 class Numbers:
-    """A group of numbers as a frozen dataclass, whose defaults are in the table."""
+    """A group of numbers as a dataclass that nobody changes; its defaults are in the table.
 
-    if TYPE_CHECKING:
-        __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    Its methods are inherited, because generating them for each group takes much longer.
+    """
 
-        def __init__(self, **numbers: float) -> None: ...
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __init__(self, **numbers: float) -> None:
+        if unknown := numbers.keys() - self.__dataclass_fields__:
+            raise TypeError(
+                f"{type(self).__name__} has no {', '.join(sorted(unknown))}"
+            )
+        vars(self).update(numbers)
 
     def __init_subclass__(cls, group: str) -> None:
         for name, row in TABLE[group].items():
             setattr(cls, name, row[0])
             cls.__annotations__[name] = type(row[0])
-        dataclass(frozen=True)(cls)
+        dataclass(init=False, repr=False, eq=False, match_args=False)(cls)
+
+    def __eq__(self, other: object) -> bool:
+        names = self.__dataclass_fields__
+        return type(self) is type(other) and all(
+            getattr(self, name) == getattr(other, name) for name in names
+        )
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"cannot assign to {name}")
 
 
 class BufferPolicy(Numbers, group="buffer"):

@@ -9,7 +9,6 @@ limits imports and programs.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.language import languages
 from engram.core.language.dates import resolve
+from engram.core.language.languages import LazyPattern
 from engram.core.language.question_forms import asks_about_past, asks_for_several
 from engram.core.language.synonyms import synonyms
 from engram.core.language.words import (
@@ -64,12 +64,12 @@ _FAINT = frozenset(
 _WHEN = frozenset(
     ("when", "wann", "quand", "cuándo", "quando", "wanneer", "когда", "何时", "いつ")
 )
-_ASKS_TIME = re.compile(
+_ASKS_TIME = LazyPattern(
     r"\b(?:what|which) (date|day|week|month|year|time)\b|\bwelche[mnrs]? (tag|datum|woche|monat|jahr|uhrzeit)\b"
     r"|\bhow long\b|几点|什么时候|何日"
 )
-_PRESENT = re.compile(r"\bthese (days)\b|\bat the (moment)\b")
-_ASKS_NUMBER = re.compile(
+_PRESENT = LazyPattern(r"\bthese (days)\b|\bat the (moment)\b")
+_ASKS_NUMBER = LazyPattern(
     r"\bhow (?:many|much|often|old|far|big|tall|long)\b|\b(?:what|which) (?:percentage|number|amount|price)\b|\btotal\b"
     r"|\bwie ?viele?\b|\bwie (?:oft|alt|weit|lange)\b|\bcombien\b|\bcuánt[oa]s?\b|\bquant[oaie]s?\b|\bhoeveel\b"
     r"|\bсколько\b|多少|几|いくつ|いくら"
@@ -78,17 +78,17 @@ _SPEECH_VERBS = (
     "said|told|mentioned|suggested|recommended|provided|gave|wrote|listed|created|shared|described|explained|"
     "advised|showed|named|helped|proposed|came up with"
 )
-_ABOUT_ASSISTANT = re.compile(
+_ABOUT_ASSISTANT = LazyPattern(
     rf"\byou (?:\w+ ){{0,2}}(?:{_SPEECH_VERBS})\b|\bdid you (?:\w+ )?(?:say|tell|mention|suggest|recommend|give|list)\b"
     r"|\b(?:previous|earlier|last|past) (?:conversation|chat|discussion)\b|\bremind me\b"
     r"|\b(?:hast du|du hast|haben sie) (?:\w+ )*(?:gesagt|empfohlen|vorgeschlagen|genannt|erklärt|erwähnt)\b"
     r"|\b(?:tu m'as|tu as|as-tu|vous avez) (?:\w+ )?(?:dit|recommandé|proposé|suggéré|conseillé|mentionné)\b"
     r"|\bme (?:dijiste|recomendaste|sugeriste|mencionaste)\b|\bmi hai (?:detto|consigliato|suggerito)\b"
 )
-_ABOUT_SELF = re.compile(
+_ABOUT_SELF = LazyPattern(
     rf"\bi (?:\w+ )?(?:{_SPEECH_VERBS})\b|\bdid i (?:\w+ )?(?:say|tell|mention)\b"
 )
-_NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
+_NAME = LazyPattern(r"(?<=[\w,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
 
 
 @dataclass(frozen=True, slots=True)

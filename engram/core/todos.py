@@ -6,7 +6,6 @@ promise.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from engram.core.categories import CATEGORIES, PLAIN, category_of
 from engram.core.language.dates import resolve
 from engram.core.language.echo import own_words
+from engram.core.language.languages import LazyPattern
 from engram.core.language.promises import (
     PromiseReport,
     fits,
@@ -59,10 +59,10 @@ PROMISE_MARKERS = tuple(
 )
 """The record of every fact with a todo stage contains at least one of these strings."""
 
-_NO_LONGER = re.compile(
+_NO_LONGER = LazyPattern(
     r"\b(?:no longer|not anymore|used to|stopped|nicht mehr|ne plus|ya no|non più|niet meer)\b"
 )
-_AGAIN = re.compile(
+_AGAIN = LazyPattern(
     r"\b(?:(?:every|each) (?:\w+ )?(?:day|morning|evening|night|week|month|year|weekend|monday|tuesday|wednesday"
     r"|thursday|friday|saturday|sunday)|daily|weekly|monthly|(?:once|twice|three times) a (?:day|week|month)|regularly"
     r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)days|jeden (?:\w+ )?(?:tag|morgen|abend|monat|montag|dienstag"
@@ -70,16 +70,16 @@ _AGAIN = re.compile(
     r"|tous les jours|cada (?:día|semana|mes)|todos los días|ogni (?:giorno|settimana)|todos os dias|elke (?:dag|week)"
     r"|каждый день|каждую неделю)\b|每天|每周|毎日|毎週",
 )
-_NO_MORE = re.compile(
+_NO_MORE = LazyPattern(
     r"\b(?:not|never|no longer|stopped|used to|nicht|nie|jamais|nunca|mai|niet|не)\b|n't\b"
 )
-_HEDGED = re.compile(
+_HEDGED = LazyPattern(
     r"\b(?:maybe|perhaps|might|may|probably|possibly|some ?day|sometime|eventually|one of these days"
     r"|thinking (?:of|about)|not sure (?:if|whether)|vielleicht|irgendwann|eventuell"
     r"|peut-être|un jour|quizás|quizá|tal vez|algún día|forse"
     r"|talvez|misschien|ooit|может быть|когда-нибудь)\b|也许|可能|たぶん|いつか",
 )
-_FRICTION = re.compile(
+_FRICTION = LazyPattern(
     r"\b(?:i|we)(?:'m| am|'re| are)? (?:still |really |always |just )?(?:struggl(?:e|ing) (?:with|to)"
     r"|stuck (?:on|with|at)|fed up with|frustrated (?:with|by|about)|sick of)"
     r"|\bkeeps? (?:on )?(?:forgetting|failing|breaking|crashing|losing|running into|falling|jamming|freezing|dropping"
@@ -438,7 +438,7 @@ def word_overlap(promise: Fact, text: str) -> float:
     return matched / len(promise_words)
 
 
-def _asserted(text: str, unless: re.Pattern[str]) -> Iterator[str]:
+def _asserted(text: str, unless: LazyPattern) -> Iterator[str]:
     """Yield the folded statements that do not match `unless`.
 
     Very long sentences are skipped.

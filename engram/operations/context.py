@@ -20,7 +20,6 @@ from engram.core.reading import reading_of
 from engram.core.records import Fact, SearchHit
 from engram.core.sessions import STATE_FILE, curation_state, last_message, read_state
 from engram.ingest import requests
-from engram.operations.results import Context, Todos
 from engram.operations.signature import (
     ANY_CALLER,
     Asking,
@@ -77,7 +76,7 @@ class ContextBuilder:
         self._read: tuple[object, Sequence[Fact], Mapping[str, Sequence[Slot]]]
         self._read = (None, (), {})
 
-    @operation(Todos, callers=ANY_CALLER)
+    @operation("Todos", callers=ANY_CALLER)
     def todos(
         self,
         *,
@@ -106,7 +105,7 @@ class ContextBuilder:
             ]
         }
 
-    @operation(Context, "POST /v1/context", callers=ANY_CALLER)
+    @operation("Context", "POST /v1/context", callers=ANY_CALLER)
     def context(
         self,
         query: Annotated[str | None, "the user's latest message"] = None,

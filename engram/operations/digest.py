@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from engram.core import lifecycle, todos
 from engram.core.personas import sees
 from engram.ingest import requests
-from engram.operations.results import DigestOfSpan
 from engram.operations.signature import (
     ANY_CALLER,
     Since,
@@ -44,7 +43,7 @@ class Digest:
         self.clock = retriever.clock
         self.context = context
 
-    @operation(DigestOfSpan, callers=ANY_CALLER)
+    @operation("DigestOfSpan", callers=ANY_CALLER)
     def digest(
         self,
         *,

@@ -18,7 +18,6 @@ from engram.core.forgetting import Utterance
 from engram.core.records import Fact, FiledTurn, Usage, Vitals
 from engram.errors import NotFoundError
 from engram.maintenance.forecast import CURVE_POINTS, SOUND
-from engram.operations.results import Explained, Shown
 from engram.operations.signature import ANY_CALLER, Between, Id, operation
 from engram.recall import formatting
 from engram.vault import facts, frontmatter
@@ -59,7 +58,7 @@ class Explainer:
         self.entity_writer = entity_writer
         self.clock = clock
 
-    @operation(Shown, "GET /v1/memories/{id}", callers=ANY_CALLER)
+    @operation("Shown", "GET /v1/memories/{id}", callers=ANY_CALLER)
     def show(
         self,
         id: Id,
@@ -215,7 +214,7 @@ class Explainer:
             "last_access": _plain(last),
         }
 
-    @operation(Explained, callers=ANY_CALLER)
+    @operation("Explained", callers=ANY_CALLER)
     def why(
         self,
         id: Id,

@@ -19,7 +19,6 @@ from engram.core.classify import edited_slot, with_new_time
 from engram.core.records import Change, Edit, Fact, Move, Problem
 from engram.core.turn_versions import text_digest
 from engram.errors import ConflictError, NotFoundError
-from engram.operations.results import Reindexed
 from engram.operations.signature import operation
 from engram.pipeline.write import action_row
 from engram.vault.formats import time_text
@@ -126,7 +125,7 @@ class FileSync:
             time.sleep(self.settings.policy.files.settle_most_seconds)
             self.rescan(unsettled)
 
-    @operation(Reindexed, writes=True)
+    @operation("Reindexed", writes=True)
     def reindex(
         self,
     ) -> dict[str, Any]:

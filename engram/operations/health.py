@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from engram.config import Settings, has_sentence_weights, without_password
 from engram.core.records import Problem
 from engram.errors import ConfigError, EngramError, ModelError
-from engram.operations.results import Diagnosis, VaultCounts, VaultStatus
 from engram.operations.signature import ANY_CALLER, operation
 from engram.pipeline.embed import EmbeddingWorker
 from engram.pipeline.embed import calibrate as calibration
@@ -86,7 +85,7 @@ class HealthOperations:
         self.extractor = maintenance_loop.extractor
         self._started = time.monotonic()
 
-    @operation(Diagnosis, waits=True)
+    @operation("Diagnosis", waits=True)
     def doctor(
         self,
         *,
@@ -180,7 +179,7 @@ class HealthOperations:
             return "its similarities are used for ranking only, until there are enough pairs to calibrate"
         return "its similarities are calibrated on the memories of this vault"
 
-    @operation(VaultCounts, callers=ANY_CALLER, own_command=True)
+    @operation("VaultCounts", callers=ANY_CALLER, own_command=True)
     def stats(
         self,
     ) -> dict[str, Any]:
@@ -223,7 +222,7 @@ class HealthOperations:
         )
         return f"{len(again)} {told}" if again else ""
 
-    @operation(VaultStatus, callers=ANY_CALLER, own_command=True)
+    @operation("VaultStatus", callers=ANY_CALLER, own_command=True)
     def status(
         self,
         *,

@@ -22,7 +22,6 @@ from engram.core.lifecycle import STAGES
 from engram.core.personas import display_persona, sees
 from engram.core.records import STATUSES, Fact
 from engram.ingest import requests
-from engram.operations.results import MemoryPage
 from engram.operations.signature import ANY_CALLER, TIME, After, Between, operation
 from engram.recall import formatting
 
@@ -171,7 +170,7 @@ class MemoryList:
         self.settings = retriever.settings
         self.clock = retriever.clock
 
-    @operation(MemoryPage, "GET /v1/memories", name="list", callers=ANY_CALLER)
+    @operation("MemoryPage", "GET /v1/memories", name="list", callers=ANY_CALLER)
     def page(
         self,
         *,

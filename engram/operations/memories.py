@@ -14,7 +14,6 @@ from engram.core.language.secrets import redact
 from engram.core.records import HIGH, SENSITIVITIES, UNKNOWN_PERSONA, Fact, FiledTurn
 from engram.errors import BadRequestError, ConflictError, ForbiddenError
 from engram.operations.notes import ACTIVE, Keys
-from engram.operations.results import Forgotten, Sensitivity, Settled, Updated, Verified
 from engram.operations.signature import AnyId, Id, operation
 from engram.pipeline.forgetting import USER_DECIDED, Forgetting
 from engram.pipeline.write import KNOWN, action_row
@@ -62,7 +61,7 @@ class MemoryOperations:
 
     # -- confirm, dispute, settle ------------------------------------------------------
 
-    @operation(Verified, writes=True, decides=True)
+    @operation("Verified", writes=True, decides=True)
     def confirm(
         self,
         id: Id,
@@ -74,7 +73,7 @@ class MemoryOperations:
         fact = self.editor.find(id)
         return self._verify(self.note_writer.confirmed(fact), fact, "user_confirmed")
 
-    @operation(Verified, writes=True, decides=True)
+    @operation("Verified", writes=True, decides=True)
     def dispute(
         self,
         id: Id,
@@ -102,7 +101,7 @@ class MemoryOperations:
         self.note_writer.write([change], [row])
         return {"id": fact.id, "path": fact.path, "verification": verification}
 
-    @operation(Settled, "POST /v1/todos/{id}", writes=True, decides=True)
+    @operation("Settled", "POST /v1/todos/{id}", writes=True, decides=True)
     def settle(
         self,
         id: Id,
@@ -140,7 +139,11 @@ class MemoryOperations:
     # -- update ------------------------------------------------------------------------
 
     @operation(
-        Updated, "PATCH /v1/memories/{id}", writes=True, decides=True, own_command=True
+        "Updated",
+        "PATCH /v1/memories/{id}",
+        writes=True,
+        decides=True,
+        own_command=True,
     )
     def update(
         self,
@@ -188,7 +191,7 @@ class MemoryOperations:
             return {**result, "verdict": "confirmed", "why": KNOWN}
         return self._update_note(unit, pinned, status, layer)
 
-    @operation(Sensitivity, writes=True, decides=True, retracts=True)
+    @operation("Sensitivity", writes=True, decides=True, retracts=True)
     def sensitivity(
         self,
         id: Id,
@@ -281,7 +284,11 @@ class MemoryOperations:
     # -- forget ------------------------------------------------------------------------
 
     @operation(
-        Forgotten, "DELETE /v1/memories/{id}", writes=True, decides=True, retracts=True
+        "Forgotten",
+        "DELETE /v1/memories/{id}",
+        writes=True,
+        decides=True,
+        retracts=True,
     )
     def forget(
         self,

@@ -13,7 +13,6 @@ from engram.core.relations import current_lines, when_held
 from engram.core.trust import OWNER
 from engram.errors import NotFoundError
 from engram.ingest import requests
-from engram.operations.results import Entities, Surroundings, Timeline
 from engram.operations.signature import (
     ANY_CALLER,
     TIME,
@@ -50,7 +49,7 @@ class Overview:
         self.entity_writer = retriever.entity_writer
         self.table = table
 
-    @operation(Timeline, callers=ANY_CALLER)
+    @operation("Timeline", callers=ANY_CALLER)
     def timeline(
         self,
         *,
@@ -73,7 +72,7 @@ class Overview:
                 days[f"{when.astimezone(zone):%Y-%m-%d}"] += 1
         return {"days": dict(sorted(days.items())), "total": days.total()}
 
-    @operation(Entities, callers=ANY_CALLER)
+    @operation("Entities", callers=ANY_CALLER)
     def entities(
         self,
         name: Annotated[str | None, "only the one of this name or alias"] = None,
@@ -128,7 +127,7 @@ class Overview:
             "path": entity.path,
         }
 
-    @operation(Surroundings, callers=ANY_CALLER)
+    @operation("Surroundings", callers=ANY_CALLER)
     def neighbours(
         self,
         id: Annotated[

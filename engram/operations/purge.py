@@ -18,7 +18,6 @@ from engram.core import purge
 from engram.core.records import Entity, Fact, FiledTurn
 from engram.core.text import note_name
 from engram.errors import BadRequestError, EngramError, ForbiddenError, NotFoundError
-from engram.operations.results import Purged
 from engram.operations.signature import operation
 from engram.pipeline.forgetting import EVERY_STATUS, naming
 from engram.pipeline.write import action_row, empty_trash
@@ -419,7 +418,7 @@ class PurgeOperations:
         self.forgetting = reconciler.forgetting
         self.planner = PurgePlanner(reconciler, self.clock)
 
-    @operation(Purged, writes=True)
+    @operation("Purged", writes=True)
     def purge(
         self,
         ids: Annotated[

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core.language.injection import instruction
 from engram.errors import EngramError
-from engram.operations.results import Review
 from engram.operations.signature import operation
 from engram.vault import disk, reviews
 
@@ -45,7 +44,7 @@ class Questions:
         self.settings = cases.settings
         self._lock = threading.Lock()
 
-    @operation(Review, "GET /v1/review", name="review", own_command=True)
+    @operation("Review", "GET /v1/review", name="review", own_command=True)
     def listed(
         self,
         *,

@@ -17,7 +17,6 @@ from engram.errors import BadRequestError, ConflictError, NotFoundError
 from engram.maintenance.forecast import CURVE_POINTS
 from engram.maintenance.passes.requested import merging, synthesizing, uniting
 from engram.maintenance.schedule import CADENCES, Cadence
-from engram.operations.results import ComingChanges, LoggedRuns, RunReport
 from engram.operations.signature import Between, DryRun, operation
 from engram.vault import reviews
 from engram.vault.runs import DECISION, FILING, RUNS
@@ -37,7 +36,7 @@ class RequestedRuns:
         self.index = retriever.index
         self.names = retriever.entity_writer.names
 
-    @operation(RunReport, waits=True, own_command=True)
+    @operation("RunReport", waits=True, own_command=True)
     def consolidate(
         self,
         *,
@@ -51,7 +50,7 @@ class RequestedRuns:
         known = cast("Cadence", cadence)
         return self.loop.consolidate(known, dry_run=dry_run, only=only)
 
-    @operation(LoggedRuns)
+    @operation("LoggedRuns")
     def runs(
         self,
         *,
@@ -89,7 +88,7 @@ class RequestedRuns:
             and self.index.visible(fact) == fact
         ]
 
-    @operation(RunReport, "POST /v1/runs/{id}/undo", writes=True)
+    @operation("RunReport", "POST /v1/runs/{id}/undo", writes=True)
     def undo(
         self,
         id: Annotated[
@@ -105,7 +104,7 @@ class RequestedRuns:
         """
         return self.loop.undo(id, dry_run=dry_run)
 
-    @operation(RunReport, writes=True)
+    @operation("RunReport", writes=True)
     def prune(
         self,
         *,
@@ -123,7 +122,7 @@ class RequestedRuns:
             threshold = self.loop.settings.policy.lifecycle.prune_confidence
         return self.maintenance.prune(threshold, dry_run=dry_run).as_json()
 
-    @operation(ComingChanges, "GET /v1/forecast", writes=True)
+    @operation("ComingChanges", "GET /v1/forecast", writes=True)
     def forecast(
         self,
         *,
@@ -136,7 +135,7 @@ class RequestedRuns:
         coming = self.maintenance.forecast(days, CURVE_POINTS if curve else 0)
         return {"days": days, "coming": coming}
 
-    @operation(RunReport, "POST /v1/merge", writes=True)
+    @operation("RunReport", "POST /v1/merge", writes=True)
     def merge(
         self,
         id: Annotated[
@@ -198,7 +197,7 @@ class RequestedRuns:
             )
         return fact
 
-    @operation(RunReport, waits=True)
+    @operation("RunReport", waits=True)
     def synthesize(
         self,
         about: Annotated[str, "a name, or words for the subject of the note"],

@@ -13,7 +13,6 @@ from engram.core.ranking import PRESETS
 from engram.core.records import ALL_PERSONAS, UNKNOWN_PERSONA, RecallResult, SearchHit
 from engram.errors import ForbiddenError
 from engram.ingest import requests
-from engram.operations.results import Recalled
 from engram.operations.signature import (
     ANY_CALLER,
     TIME,
@@ -89,7 +88,7 @@ class Retriever:
         self.note_writer = note_writer
         self.sessions = sessions
 
-    @operation(Recalled, "POST /v1/recall", callers=ANY_CALLER)
+    @operation("Recalled", "POST /v1/recall", callers=ANY_CALLER)
     def recall(
         self,
         query: Annotated[str, "the question, or the words to search for"],

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from engram.core import decide
 from engram.errors import BadRequestError, ConflictError, EngramError
 from engram.operations.notes import NoteChanges, superseding
-from engram.operations.results import Decided
 from engram.operations.signature import operation
 from engram.pipeline.forgetting import DROPPED, USER_DECIDED
 from engram.pipeline.write import KNOWN, action_row
@@ -72,7 +71,7 @@ class ReviewQueue:
         return errors
 
     @operation(
-        Decided,
+        "Decided",
         "POST /v1/review/{id}",
         name="decide",
         writes=True,

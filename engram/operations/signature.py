@@ -93,9 +93,9 @@ ASKS: tuple[dict[str, Any], ...] = tuple(
 
 
 def operation(
-    result: type, route: str = "", name: str = "", **flags: Any
+    result: str, route: str = "", name: str = "", **flags: Any
 ) -> Callable[[Function], Function]:
-    """Mark a method as an operation whose JSON is described by `result`.
+    """Mark a method as an operation; `result` names the type of its JSON in `results`.
 
     The first paragraph of its docstring is a short imperative sentence for the effect,
     followed by one or more about the output. A parameter `Annotated` with a help text
@@ -107,7 +107,7 @@ def operation(
     def mark(function: Function) -> Function:
         function.__dict__["operation"] = {
             "name": name or function.__name__,
-            "result": result.__name__,
+            "result": result,
             "route": route,
             **flags,
         }

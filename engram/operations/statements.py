@@ -41,7 +41,6 @@ from engram.ingest import intake as ingest_intake
 from engram.ingest import requests
 from engram.operations.cases import current_fact
 from engram.operations.notes import NoteChanges
-from engram.operations.results import CorrectedMemory, Remembered, RememberedAll
 from engram.operations.signature import ANY_CALLER, TIME, Between, Id, Run, operation
 from engram.operations.table import checked
 from engram.pipeline.forgetting import FORGOTTEN
@@ -116,7 +115,7 @@ class StatementOperations:
     # -- remember ----------------------------------------------------------------------
 
     @operation(
-        Remembered, "POST /v1/memories", callers=ANY_CALLER, writes=True, decides=True
+        "Remembered", "POST /v1/memories", callers=ANY_CALLER, writes=True, decides=True
     )
     def remember(
         self,
@@ -195,7 +194,7 @@ class StatementOperations:
         return result
 
     @operation(
-        RememberedAll,
+        "RememberedAll",
         "POST /v1/memories/batch",
         callers=ANY_CALLER,
         writes=True,
@@ -448,7 +447,7 @@ class StatementOperations:
 
     # -- correct -----------------------------------------------------------------------
 
-    @operation(CorrectedMemory, writes=True, decides=True, retracts=True)
+    @operation("CorrectedMemory", writes=True, decides=True, retracts=True)
     def correct(
         self,
         id: Id,

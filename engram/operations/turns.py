@@ -9,13 +9,6 @@ from engram.core.personas import sees
 from engram.core.records import Fact, FiledTurn
 from engram.errors import NotFoundError
 from engram.ingest import requests
-from engram.operations.results import (
-    BegunImport,
-    Changes,
-    Flushed,
-    Observed,
-    WithdrawnTurns,
-)
 from engram.operations.signature import (
     ANY_CALLER,
     Between,
@@ -48,7 +41,7 @@ class TurnOperations:
         self.imports = reconciler.imports
 
     @operation(
-        Observed,
+        "Observed",
         "POST /v1/turns",
         status=202,
         callers=ANY_CALLER,
@@ -91,7 +84,11 @@ class TurnOperations:
         )
 
     @operation(
-        BegunImport, "POST /v1/imports", callers=ANY_CALLER, adds=True, own_command=True
+        "BegunImport",
+        "POST /v1/imports",
+        callers=ANY_CALLER,
+        adds=True,
+        own_command=True,
     )
     def begin_import(
         self,
@@ -107,7 +104,7 @@ class TurnOperations:
         )
         return {"run": self.imports.begin(name, digest, self.clock())}
 
-    @operation(Flushed, callers=ANY_CALLER, waits=True)
+    @operation("Flushed", callers=ANY_CALLER, waits=True)
     def flush(
         self,
         *,
@@ -123,7 +120,7 @@ class TurnOperations:
 
     # -- withdraw ----------------------------------------------------------------------
 
-    @operation(WithdrawnTurns, "DELETE /v1/turns/{id}", writes=True, retracts=True)
+    @operation("WithdrawnTurns", "DELETE /v1/turns/{id}", writes=True, retracts=True)
     def withdraw(
         self,
         id: Annotated[str, "the id under which the turn was sent, or the id of a hit"],
@@ -171,7 +168,7 @@ class TurnOperations:
 
     # -- changes -----------------------------------------------------------------------
 
-    @operation(Changes, callers=ANY_CALLER)
+    @operation("Changes", callers=ANY_CALLER)
     def changes(
         self,
         *,

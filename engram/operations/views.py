@@ -13,7 +13,6 @@ from engram.core.text import note_name
 from engram.errors import NotFoundError
 from engram.ingest import requests
 from engram.operations.explain import Explainer, without_text
-from engram.operations.results import History, Sessions, SessionTurns
 from engram.operations.signature import (
     ANY_CALLER,
     After,
@@ -50,7 +49,7 @@ class Views:
 
     # -- sessions ----------------------------------------------------------------------
 
-    @operation(Sessions, callers=ANY_CALLER)
+    @operation("Sessions", callers=ANY_CALLER)
     def sessions(
         self,
         *,
@@ -98,7 +97,7 @@ class Views:
             return ""
         return self.reader.one_liner(path)
 
-    @operation(SessionTurns, "GET /v1/sessions/{id}", callers=ANY_CALLER)
+    @operation("SessionTurns", "GET /v1/sessions/{id}", callers=ANY_CALLER)
     def session(
         self,
         id: Annotated[
@@ -166,7 +165,7 @@ class Views:
 
     # -- history -----------------------------------------------------------------------
 
-    @operation(History, callers=ANY_CALLER)
+    @operation("History", callers=ANY_CALLER)
     def history(
         self,
         id: Id,

@@ -5,12 +5,12 @@ Only active facts are returned (law 7). Rows C14, E18.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from engram.core import lifecycle, personas, user_facts
 from engram.core.categories import category_of
 from engram.core.entities import EntityNames, entity_ref, name_key
+from engram.core.language.languages import LazyPattern
 from engram.core.language.words import words
 from engram.core.records import Entity, Fact, SearchHit
 from engram.core.trust import EXTERNAL, Provenance
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.index.search import Index
 
 _NAME_WORDS = 4
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_UNSPACED = LazyPattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _UNSPACED_SIGNS = 6
 
 

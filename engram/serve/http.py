@@ -28,7 +28,6 @@ from engram.errors import (
     UnavailableError,
     unexpected,
 )
-from engram.operations import results
 from engram.operations.table import BY_NAME, OPERATIONS
 from engram.serve.output import PROBLEM_TYPE, fault_headers, problem
 
@@ -365,10 +364,12 @@ def metric_lines(status: Mapping[str, Any], prefix: str = "engram") -> Iterator[
 
 def openapi() -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of the routes."""
+    from engram.operations import results
+
     paths: dict[str, Any] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _described(
-            operation
+            operation, results.schema(results.of(operation))
         )
     return {
         "openapi": "3.1.0",
@@ -391,7 +392,7 @@ def openapi() -> dict[str, Any]:
     }
 
 
-def _described(operation: Operation) -> dict[str, Any]:
+def _described(operation: Operation, result: dict[str, Any]) -> dict[str, Any]:
     in_path = [
         param for param in operation.params if f"{{{param.name}}}" in operation.path
     ]
@@ -404,10 +405,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         "parameters": [_parameter(param, "path") for param in in_path]
         + [_parameter(param, "query") for param in others if not in_body],
         "responses": {
-            str(operation.status): _answered(
-                "the result",
-                results.schema(results.of(operation)),
-            ),
+            str(operation.status): _answered("the result", result),
             "default": {
                 "description": "an error: what happened, where, and how to fix it",
                 "content": {PROBLEM_TYPE: {"schema": {"$ref": PROBLEM_SCHEMA}}},

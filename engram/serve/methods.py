@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engram.operations import results
 from engram.operations.table import OPERATIONS
 
 TYPE_CHECKING = False  # loading typing would slow each program that imports this
@@ -31,6 +30,8 @@ def _method(operation: Operation) -> Callable[..., Any]:
         given = dict(zip(names, args, strict=False))
         if twice := given.keys() & params.keys():
             raise TypeError(f"{operation.name}() got {twice.pop()!r} twice")
+        from engram.operations import results
+
         result = self.call(operation.name, **given, **params)
         return results.typed(results.of(operation), result)
 

@@ -165,4 +165,4 @@ def test_every_pattern_of_the_table_compiles(code):
     """Each is compiled only when a text is held against it."""
     rules = grammar(code)
     for _, pattern in (*rules.rows._rows, *rules.asks._rows):
-        re.compile(pattern.pattern, pattern._flags)
+        re.compile(pattern.pattern, pattern.flags)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Literal
 
+from engram.core.language.languages import LazyPattern
 from engram.core.records import Interval
 
 if TYPE_CHECKING:
@@ -36,18 +37,18 @@ A date farther away is less than six weeks away on the other side of today.
 _YEAR_DAYS, _NEAR_DAYS = 365, 62
 """How far a weekday and a date that agree are searched, with and without a month."""
 
-_CANADA = re.compile("America/(?:Toronto|Vancouver|Montreal)")
-_SOUTH = re.compile(
+_CANADA = LazyPattern("America/(?:Toronto|Vancouver|Montreal)")
+_SOUTH = LazyPattern(
     "Australia/|Pacific/Auckland|Africa/Johannesburg"
     "|America/(?:Argentina|Buenos_Aires|Sao_Paulo|Santiago|Montevideo)"
 )
 """Zones whose summer begins in December."""
-_MONTH_FIRST = re.compile(
+_MONTH_FIRST = LazyPattern(
     "America/(?:New_York|Chicago|Denver|Los_Angeles|Phoenix|Detroit|Anchorage|Indiana/)"
     "|Pacific/Honolulu|US/"
 )
 """Zones in which 03/04 is the fourth of March."""
-_DAY_FIRST = re.compile("Europe/|Australia/|Pacific/Auckland|Asia/Kolkata|Africa/")
+_DAY_FIRST = LazyPattern("Europe/|Australia/|Pacific/Auckland|Asia/Kolkata|Africa/")
 """Zones in which 03/04 is the third of April."""
 
 
@@ -682,4 +683,4 @@ RULES: Sequence[tuple[str, str, Callable[[DateMatch], Interval | None] | None]] 
 
 A rule without a maker consumes text that must not be parsed as a date.
 """
-GRAMMAR = re.compile("|".join(f"({pattern})" for _, pattern, _ in RULES))
+GRAMMAR = LazyPattern("|".join(f"({pattern})" for _, pattern, _ in RULES))

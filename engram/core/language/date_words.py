@@ -87,7 +87,7 @@ _SINGLE = rf"[{_CJK_SIGNS}]|[^\w\ ]"
 _NUMBER = (
     rf"(?P<D>{_NUMERIC})|(?P<t>{_CLOCK})|\d+(?:[.,:/]\d+)+|\d+['’]?(?i:s)\b|{_COUNT}"
 )
-TOKEN = re.compile(rf"{_WORD}|{_NUMBER}|{_SINGLE}")
+TOKEN = LazyPattern(rf"{_WORD}|{_NUMBER}|{_SINGLE}")
 """A token of a text.
 
 It is a numeric date, a clock time, a number, one CJK sign, a word or one other sign. A
@@ -96,10 +96,10 @@ word ends with an elision.
 
 # The matches of `TOKEN` in lower-case ASCII text without digits.
 _ASCII_WORD, _ASCII_SINGLE = "[a-z]+(?:-[a-z]+)*'?", r"[^\w ]"
-_ASCII_TOKEN = re.compile(rf"{_ASCII_WORD}|{_NUMBER}|{_ASCII_SINGLE}")
-_NO_NUMBER = re.compile(rf"{_WORD}|{_SINGLE}")
-_NO_NUMBER_ASCII = re.compile(rf"{_ASCII_WORD}|{_ASCII_SINGLE}", re.ASCII)
-_DIGIT = re.compile(r"\d")
+_ASCII_TOKEN = LazyPattern(rf"{_ASCII_WORD}|{_NUMBER}|{_ASCII_SINGLE}")
+_NO_NUMBER = LazyPattern(rf"{_WORD}|{_SINGLE}")
+_NO_NUMBER_ASCII = LazyPattern(rf"{_ASCII_WORD}|{_ASCII_SINGLE}", re.ASCII)
+_DIGIT = LazyPattern(r"\d")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from base64 import b64decode, b64encode
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engram.core.language.languages import LazyPattern
 from engram.core.language.words import words
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from engram.core.policy import EchoPolicy
 
 # The angle brackets in the forms that a page, a Markdown writer or a JSON encoder uses.
-_MARKER = re.compile(
+_MARKER = LazyPattern(
     r"\\?(?:<|&(?:amp;)?(?:lt|#60|#x3c);|\\u003c)[ \t]{0,3}(\\?/)?[ \t]{0,3}memory-notes[ \t]{1,3}([0-9a-f]{8})"
     r"[ \t]{0,3}\\?(?:>|&(?:amp;)?(?:gt|#62|#x3e);|\\u003e)",
     re.IGNORECASE,
@@ -36,8 +37,8 @@ _UNSPACED = (
     "\U00020000-\U000323af"
 )
 _SIGN = rf"[^\s{_UNSPACED}!-/:-@\[-`{{-~…“”„‘’‚«»‹›¿¡–—、。，！？；：（）「」『』]"
-_RUN = re.compile(rf"([{_UNSPACED}]+)|{_SIGN}+(?:['’]{_SIGN}+)*")
-_BORDER = re.compile(r"(?<=[.!?;:\]])\s|[\n。！？；：…\"“”«»]")
+_RUN = LazyPattern(rf"([{_UNSPACED}]+)|{_SIGN}+(?:['’]{_SIGN}+)*")
+_BORDER = LazyPattern(r"(?<=[.!?;:\]])\s|[\n。！？；：…\"“”«»]")
 _WORD, _PAIR = 2, 1
 """The weights of a word and of a pair of signs, which counts as half a word."""
 

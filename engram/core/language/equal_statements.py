@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 
 from engram.core.language import languages
+from engram.core.language.languages import LazyPattern
 from engram.core.language.sentences import conjugated
 from engram.core.language.words import language, words
 from engram.core.text import content_hash, normalise
@@ -27,16 +28,16 @@ _FIRST, _SECOND, _THIRD = (
 )
 _SUBJECTS = languages.all_words(_KEY, "subjects")
 """The pronouns that are followed by a verb of the first or second person."""
-_LEAD = re.compile(
+_LEAD = LazyPattern(
     rf"(?:(?:{languages.any_pattern(_KEY, 'leads')})\b[\s,:;–—-]+)+",
     re.IGNORECASE,
 )
 """Words before a statement, such as "by the way" and "please remember that"."""
-_ANSWER = re.compile(
+_ANSWER = LazyPattern(
     r"(?:[^\s:,–—：，、]{1,24}\s+){0,2}[^\s:,–—：，、]{1,24}\s*[:,–—：，、]\s*"
 )
 """One to three words of an answer before a statement that it repeats."""
-_CONTRACTED = re.compile(r"\b(i|you)'(m|re|ve|ll|d)\b")
+_CONTRACTED = LazyPattern(r"\b(i|you)'(m|re|ve|ll|d)\b")
 
 
 def are_equal(one: str, other: str) -> bool:

@@ -241,54 +241,64 @@ def any_pattern(name: str, key: str) -> str:
 class LazyPattern:
     """A regular expression that is compiled for the first text that has its words.
 
-    The language files have thousands of them, and one text needs few. The methods are
-    those of `re.Pattern`.
+    The language files and the modules have thousands of them, and one text needs few.
+    The methods are those of `re.Pattern`.
     """
-
-    __slots__ = ("_compiled", "_flags", "pattern")
 
     def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
         self.pattern = pattern
-        self._flags = flags
-        self._compiled: re.Pattern[str] | None = None
+        self.flags = flags
 
     @property
     def needs(self) -> tuple[frozenset[str], ...]:
         """The `needed_words` of the pattern."""
         return needed_words(self.pattern)
 
-    def _expression(self, text: str) -> re.Pattern[str]:
-        """Return the expression, or one without a match if `text` lacks its words."""
+    def _for(self, text: str) -> re.Pattern[str]:
+        """Return the expression, or one without a match if `text` lacks its words.
+
+        Once it is compiled, its own methods take the place of those below.
+        """
         has = _folded(text).__contains__
         if not all(any(map(has, one)) for one in self.needs):
             return _NO_MATCH
-        self._compiled = re.compile(self.pattern, self._flags)
-        return self._compiled
+        compiled = re.compile(self.pattern, self.flags)
+        vars(self).update((name, getattr(compiled, name)) for name in _METHODS)
+        return compiled
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
         """Search `text` as `re.Pattern.search` does."""
-        return (self._compiled or self._expression(text)).search(text, *span)
+        return self._for(text).search(text, *span)
 
     def match(self, text: str, *span: int) -> re.Match[str] | None:
         """Match `text` as `re.Pattern.match` does."""
-        return (self._compiled or self._expression(text)).match(text, *span)
+        return self._for(text).match(text, *span)
 
     def fullmatch(self, text: str, *span: int) -> re.Match[str] | None:
         """Match `text` as `re.Pattern.fullmatch` does."""
-        return (self._compiled or self._expression(text)).fullmatch(text, *span)
+        return self._for(text).fullmatch(text, *span)
 
     def finditer(self, text: str, *span: int) -> Iterator[re.Match[str]]:
         """Return an iterator as `re.Pattern.finditer` does."""
-        return (self._compiled or self._expression(text)).finditer(text, *span)
+        return self._for(text).finditer(text, *span)
 
-    def split(self, text: str, maxsplit: int = 0) -> list[str]:
+    def findall(self, text: str, *span: int) -> list[Any]:
+        """Return all matches as `re.Pattern.findall` does."""
+        return self._for(text).findall(text, *span)
+
+    def split(self, text: str, maxsplit: int = 0) -> list[str | Any]:
         """Split `text` as `re.Pattern.split` does."""
-        return (self._compiled or self._expression(text)).split(text, maxsplit)
+        return self._for(text).split(text, maxsplit)
 
-    def sub(self, new: str | Callable[[re.Match[str]], str], text: str) -> str:
+    def sub(
+        self, new: str | Callable[[re.Match[str]], str], text: str, count: int = 0
+    ) -> str:
         """Replace matches as `re.Pattern.sub` does."""
-        expression = self._compiled or self._expression(text)
-        return text if expression is _NO_MATCH else expression.sub(new, text)
+        expression = self._for(text)
+        return text if expression is _NO_MATCH else expression.sub(new, text, count)
+
+
+_METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub")
 
 
 class Screen(Generic[Row]):

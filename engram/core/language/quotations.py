@@ -12,24 +12,25 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
+from engram.core.language.languages import LazyPattern
 from engram.core.language.synonyms import synonyms
 from engram.core.language.words import FIRST_PERSON, content, fold, of_oneself, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MARKS = re.compile(
+_MARKS = LazyPattern(
     r"(?<!\w)\"(?=\S)(?:[^\"]+\"|[^\"\n]+)"  # one that is left open ends with its line
     r"|„[^“”„]+[“”]|“[^“”]+”|«[^«»]+»|»[^«»]+«|「[^「」]+」|『[^『』]+』"
     r"|(?<!\w)[‘'][^'‘’\n]{2,80}[’'](?!\w)"
 )
-_BLOCKS = re.compile(r"(```|~~~).*?(?:\1|\Z)|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
-_TAGGED = re.compile(
+_BLOCKS = LazyPattern(r"(```|~~~).*?(?:\1|\Z)|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
+_TAGGED = LazyPattern(
     r"^[ \t]*<(?P<tag>[a-z][\w-]*)(?: [^<>\n]*)?>[ \t]*\n.*?(?:</(?P=tag)>|\Z)",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
 """A document between two tags, of which the first has a line of its own."""
-_RULED = re.compile(
+_RULED = LazyPattern(
     r"[?:：？][ \t]*\n\s*(?P<part>-{3,}[ \t]*\n.*?(?:\n-{3,}[ \t]*$|\Z))",
     re.DOTALL | re.MULTILINE,
 )
@@ -38,7 +39,7 @@ _PATTERNS = {
     key: languages.any_pattern("quotations", key)
     for key in languages.keys("quotations")
 }
-_HEADED = re.compile(
+_HEADED = LazyPattern(
     r"^[ \t>]*(?:-{2,}[^\n]{0,20}\b"
     rf"(?:{_PATTERNS['forwarded']})\b[^\n]*"
     r"|(?:begin )?forwarded message:"
@@ -48,16 +49,16 @@ _HEADED = re.compile(
     rf"|(?:{_PATTERNS['wrote']})[ \t]?:[ \t]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
-_ANNOUNCES = re.compile("[:：]|--")
+_ANNOUNCES = LazyPattern("[:：]|--")
 """A sign that every head, label and announcement of words has."""
-_PASSED_ON = re.compile(
+_PASSED_ON = LazyPattern(
     rf"^(?=[^\n]*\b(?:{_PATTERNS['passes_on']})\b)[^\n]*:[ \t]*\n",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line with a colon at its end, which announces a text up to the end of the turn."""
 
 
-_WORKED_ON = re.compile(
+_WORKED_ON = LazyPattern(
     r"^[ \t]*(?:(?!(?:i|let|ich|lass|je|laisse|yo|déjame|io|eu|ik|laat|я)\b)[^\W\d_]+[ ,]+){0,4}?"
     rf"(?:{_PATTERNS['works_on']})[^\n:：]{{0,80}}[:：][ \t]*(?=\S)",
     re.IGNORECASE | re.MULTILINE,
@@ -65,7 +66,7 @@ _WORKED_ON = re.compile(
 """A request to process a text after a colon: "Translate: I live in …"."""
 
 
-_LABEL = re.compile(
+_LABEL = LazyPattern(
     r"(?:^|(?<=[.!?:…)]\s)|(?<=\n))[ \t]*(?:\[?\d{1,2}[:.]\d{2}[^\]\n]{0,20}\]?[ \t]*)?"
     r"(?P<name>[A-ZÀ-ÖØ-Þ][\w'’-]{1,20}(?: [A-ZÀ-ÖØ-Þ][\w'’-]*)?):[ \t](?=\S)"
 )
@@ -209,8 +210,8 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(word[:_STEM] for word in carrying if word not in nouns)
 
 
-_TITLE = re.compile(r"[A-Z0-9][^.!?]*[.!?]?\Z")
-_SPEECH = re.compile(rf"\b(?:{_PATTERNS['speech']})\b", re.IGNORECASE)
+_TITLE = LazyPattern(r"[A-Z0-9][^.!?]*[.!?]?\Z")
+_SPEECH = LazyPattern(rf"\b(?:{_PATTERNS['speech']})\b", re.IGNORECASE)
 
 
 def is_title(part: str) -> bool:

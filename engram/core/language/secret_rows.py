@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import re2
 
 from engram.core.language import secret_words as words
-from engram.core.language.languages import compiled, options
+from engram.core.language.languages import LazyPattern, compiled, options
 from engram.core.language.secret_keys import NAMED_PREFIX, PREFIXED
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ _ENTROPY_OF_KEY = 3.8
 _SWITCHES = 3
 _QUOTES = "\"'“”«»„`"
 
-_WORD = re.compile(r"[^\W\d_]+(?:[-'’/._][^\W\d_]+)*")
-_NAME = re.compile(r"pass|pwd|secret|token|contrase|kennwort|senha", re.IGNORECASE)
-_NO_VALUE = re.compile(
+_WORD = LazyPattern(r"[^\W\d_]+(?:[-'’/._][^\W\d_]+)*")
+_NAME = LazyPattern(r"pass|pwd|secret|token|contrase|kennwort|senha", re.IGNORECASE)
+_NO_VALUE = LazyPattern(
     # a mask or the place of a value
     r"[*•xX.…_#?-]+|\[[A-Za-z _-]+\]?|\{\{.*|\{\w*\}|\$[{(].*|\$[A-Za-z_]+|%[sd]|%\(.*|%[A-Za-z_]+%|--?[A-Za-z][\w-]*"
     # code
@@ -56,14 +56,14 @@ _NO_VALUE = re.compile(
     r"|(?:sha|md|base|aes|rsa|utf|oauth|bcrypt|argon|scrypt|pbkdf|wpa|ipv|ascii)[-_]?\d+\w*",
     re.IGNORECASE,
 )
-_NO_WORD_OF_ONES_OWN = re.compile(
+_NO_WORD_OF_ONES_OWN = LazyPattern(
     # an ordinal number, an address, a UUID
     r"\d{1,4}(?:st|nd|rd|th|er|ème|e|º|ª|[-‐][a-zà-ÿ]+|[a-z]{1,2})|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:https?|ftp)://.*"
     r"|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",
     re.IGNORECASE,
 )
-_QUERY = re.compile(r"&\w+=")
-_CLAUSE_END = re.compile(r"[\"'”’*_`]*(?:[.,;!?)&。，]|\s*(?:$|\n))")
+_QUERY = LazyPattern(r"&\w+=")
+_CLAUSE_END = LazyPattern(r"[\"'”’*_`]*(?:[.,;!?)&。，]|\s*(?:$|\n))")
 
 # Words that may occur in the place of a password, in the languages of the table.
 _ORDINARY = """
@@ -172,7 +172,7 @@ def _setting(found: Any) -> Iterator[tuple[int, int]]:
         yield from _random(found)
 
 
-_SETTING = re.compile(
+_SETTING = LazyPattern(
     r"(?:NAME|FILE|PATH|DIR|URL|URI|HOST|TYPE|ID|TTL|EXPIRES?|EXPIRY|HEADER|FIELD|COUNT|LIMIT|VERSION|ENDPOINT|PREFIX"
     r"|LENGTH|SIZE|ALGORITHM|PROVIDER|ARN|PUBLIC)(?:_[A-Z0-9]+)*\s*$"
 )
@@ -286,8 +286,8 @@ def _password_elsewhere(found: Any) -> Iterator[tuple[int, int]]:
         yield start, start + len(value)
 
 
-_HEX = re.compile(r"[0-9a-fA-F]+")
-_NAMED_AS = re.compile(
+_HEX = LazyPattern(r"[0-9a-fA-F]+")
+_NAMED_AS = LazyPattern(
     r"(?:^|\s)(?:as|als|comme|como|come)(?:\s[^\W\d]+){0,2}\s*$", re.IGNORECASE
 )
 """Words before "password": what is chosen as one follows."""
@@ -298,9 +298,9 @@ _ABOUT = frozenset(_PROPERTIES.split())
 """Words for a property of a password, whose value is not the password."""
 
 
-_QUOTED_LAST = re.compile(r"(?:\"[^\"\n]+\"|'[^'\n]+'|“[^”\n]+”|„[^“\n]+“|«[^»\n]+»)$")
-_WORD_LAST = re.compile(r"[^\s\"'“”„«»(),]+$")
-_KEY = re.compile(words.KEY, re.IGNORECASE)
+_QUOTED_LAST = LazyPattern(r"(?:\"[^\"\n]+\"|'[^'\n]+'|“[^”\n]+”|„[^“\n]+“|«[^»\n]+»)$")
+_WORD_LAST = LazyPattern(r"[^\s\"'“”„«»(),]+$")
+_KEY = LazyPattern(words.KEY, re.IGNORECASE)
 
 
 def _password_before(found: Any) -> Iterator[tuple[int, int]]:
@@ -365,7 +365,7 @@ def _beside_account(found: Any) -> Iterator[tuple[int, int]]:
         yield _start(found), _start(found) + len(value)
 
 
-_LOGIN_CELL = re.compile(
+_LOGIN_CELL = LazyPattern(
     rf"\W*(?:{words.LOGIN}|secret|token|api[ _-]?key|pin)\W*", re.IGNORECASE
 )
 
@@ -400,11 +400,11 @@ def _column(found: Any) -> Iterator[tuple[int, int]]:
 
 # The usual groups of a card number, at the start of a group and with no digit after
 # them.
-_CARD_SHAPE = re.compile(
+_CARD_SHAPE = LazyPattern(
     r"(?<![0-9])(?=((?:[2-6][0-9]{13,15}|[2-6][0-9]{3}[ \xa0.-]{1,2}[0-9]{4}[ \xa0.-]{1,2}[0-9]{4}[ \xa0.-]{1,2}[0-9]{4}"
     r"|3[0-9]{3}[ \xa0.-]{1,2}[0-9]{6}[ \xa0.-]{1,2}[0-9]{4,5})(?![0-9])))"
 )
-_ISSUER = re.compile(
+_ISSUER = LazyPattern(
     r"4[0-9]{15}|5[1-5][0-9]{14}|2(?:22[1-9]|2[3-9][0-9]|[3-6][0-9]{2}|7[01][0-9]|720)[0-9]{12}|3[47][0-9]{13}"
     r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|6(?:011|5[0-9]{2}|4[4-9][0-9])[0-9]{12}|35(?:2[89]|[3-8][0-9])[0-9]{12}|62[0-9]{14}"
 )
@@ -456,10 +456,10 @@ def _bitlocker(found: Any) -> Iterator[tuple[int, int]]:
         yield from _whole(found)
 
 
-_SPARE = re.compile(
+_SPARE = LazyPattern(
     r"[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]{4,8}){1,7}|[0-9]{4,5} [0-9]{4,5}|[0-9A-Za-z]{6,16}"
 )
-_LIST_MARK = re.compile(
+_LIST_MARK = LazyPattern(
     r"[\s,;|/*•`\"']*(?:(?:and|und|et|y|e|en|и|и|и|和|と|or|oder|ou|o) )?(?:[0-9]{1,2}[.)]\s)?[\s,;|*•`\"'-]*"
 )
 

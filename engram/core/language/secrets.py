@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
+from engram.core.language.languages import LazyPattern
 from engram.core.language.secret_rows import DOOR_CODE, ROWS, first_look, pattern
 from engram.errors import ConfigError
 
@@ -153,7 +154,7 @@ _CARD, _CARD_CODE = (
 )
 _BESIDE = 160
 """The number of characters on each side of a card number that belong to the card."""
-_COMPANION = re.compile(
+_COMPANION = LazyPattern(
     r"(?<![0-9/.-])((?:0?[1-9]|1[0-2]) ?[/-] ?(?:20)?[2-5][0-9])(?![0-9/-])"
     r"(?:[ ,;]{1,3}([0-9]{3,4})(?![0-9]))?"
     r"|(?:c[vsi][vcdn]2?|code|c[oó]d|crypto|код|ziffer|sicherheit|s[ei][cg]ur|beveilig|安全|コード|码)"
@@ -162,8 +163,8 @@ _COMPANION = re.compile(
 )
 """An expiry, MM/YY, perhaps with a security code after it; or a labelled code."""
 
-_OTHER_WRITING = re.compile("[^\\D0-9]|[\uff21-\uff3a\uff41-\uff5a]")
-_INVISIBLE = re.compile(
+_OTHER_WRITING = LazyPattern("[^\\D0-9]|[\uff21-\uff3a\uff41-\uff5a]")
+_INVISIBLE = LazyPattern(
     "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f"
     "\ufeff\U000e0000-\U000e007f]"
 )
@@ -202,4 +203,4 @@ def _outside_placeholders(
 
 
 _NAMES = "|".join(re.escape(row.name) for row in ROWS)
-_PLACEHOLDER = re.compile(rf"\[redacted: (?:{_NAMES}|message with [a-z, ]+)\]")
+_PLACEHOLDER = LazyPattern(rf"\[redacted: (?:{_NAMES}|message with [a-z, ]+)\]")

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
+from engram.core.language.languages import LazyPattern
 from engram.core.language.quotations import is_title, parts
 from engram.core.language.words import VERB_FORMS
 
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
 MASK = "\x00"
 """Replaces one character that no rule may parse."""
 
-_LINES = re.compile(r"^[ \t]*(?:>|[-*+•|#]|\d{1,2}[.)][ \t])[^\n]*", re.MULTILINE)
-_SCRIPT = re.compile(r"^[ \t]*[A-Z][\w ]{0,20}:[ \t][^\n]*", re.MULTILINE)
-_INLINE = re.compile(
+_LINES = LazyPattern(r"^[ \t]*(?:>|[-*+•|#]|\d{1,2}[.)][ \t])[^\n]*", re.MULTILINE)
+_SCRIPT = LazyPattern(r"^[ \t]*[A-Z][\w ]{0,20}:[ \t][^\n]*", re.MULTILINE)
+_INLINE = LazyPattern(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\[(?:shares|redacted)[^\]\n]*\]|https?://\S+|<[a-z/][^<>\n]*>",
     re.DOTALL,
 )
 
 
-_EMOTICON = re.compile(r"(?<!\S)[:;=]['-]?[()DPp/|3](?!\S)")
+_EMOTICON = LazyPattern(r"(?<!\S)[:;=]['-]?[()DPp/|3](?!\S)")
 """Smileys such as `:)`, whose colon does not end a sentence."""
 
 
@@ -55,21 +56,21 @@ def plain(text: str) -> str:
     return "".join([*own, text[place:]])
 
 
-_NOT_BREAK = re.compile(r"[^\n]")
+_NOT_BREAK = LazyPattern(r"[^\n]")
 
 
 def _blank(match: re.Match[str]) -> str:
     return _NOT_BREAK.sub(MASK, match.group())
 
 
-_END = re.compile(r"[.!?]+[\"')\]]*(?=[\s\x00]|$)|[。！？…]+|\n+")
+_END = LazyPattern(r"[.!?]+[\"')\]]*(?=[\s\x00]|$)|[。！？…]+|\n+")
 _KEY = "sentences"
 _ABBREVIATIONS = languages.all_words(_KEY, "abbreviations")
 _NUMBERED = languages.all_words(_KEY, "numbered_abbreviations")
 """Words that are abbreviations only before a number, such as `no`."""
 _NUMBERED_ENDS = tuple(languages.all_words(_KEY, "numbered_ends"))
 """Ends of such abbreviations: `Hauptstr. 5`."""
-_DAY_MONTH = re.compile(
+_DAY_MONTH = LazyPattern(
     rf"\s(?:[a-zäöü]|{languages.any_pattern(_KEY, 'short_months')})"
 )
 
@@ -178,18 +179,18 @@ def refusal(sentence: str) -> str:
     return next(_REFUSALS.found(sentence), "")
 
 
-_WISH = re.compile(
+_WISH = LazyPattern(
     rf"(?:(?:{languages.any_pattern(_KEY, 'before_wish')})[,!]? ){{0,2}}"
     rf"(?:{languages.any_pattern(_KEY, 'wish')})",
     re.IGNORECASE,
 )
 _ASKS = rf"(?:{languages.any_pattern('questions', 'begins')})(?!\w)"
-_QUESTION_AT_END = re.compile(
+_QUESTION_AT_END = LazyPattern(
     rf"(?:(?:[,;]|\s[–—-])\s+(?:(?:{languages.any_pattern(_KEY, 'conjunction')})\s+)?(?={_ASKS})\S+"
     rf"|(?:{languages.any_pattern(_KEY, 'question_at_end')})\b)(?P<rest>[^?]*)[?？]+\s*\Z",
     re.IGNORECASE,
 )
-_QUESTION_START = re.compile(
+_QUESTION_START = LazyPattern(
     rf"\W*(?:{languages.any_pattern(_KEY, 'question_start')}|{_ASKS})", re.IGNORECASE
 )
 
@@ -224,7 +225,7 @@ def asserted(text: str, start: int, end: int) -> tuple[int, int]:
 
 _QUESTION = 2
 """Words after `can you` that make a question; `don't you?` only asks for assent."""
-_TAKES_BACK = re.compile(
+_TAKES_BACK = LazyPattern(
     rf"(?:{languages.any_pattern(_KEY, 'interjection')})?"
     rf"(?:{languages.any_pattern(_KEY, 'takes_back')}"
     rf"|(?:{languages.any_pattern(_KEY, 'no')})[:,] ?"
@@ -331,7 +332,7 @@ def _present(verb: str) -> str:
     return verb if is_past or plain in _PAST_FORMS else conjugated(plain)
 
 
-_SPEAKER = re.compile(
+_SPEAKER = LazyPattern(
     r"(?P<who>i|we)"
     r"(?: (?:just|really|actually|also|still|even|now|already|finally|recently|totally"
     r"|definitely|absolutely|genuinely|personally|honestly|basically|currently))*"
@@ -342,12 +343,12 @@ _SPEAKER = re.compile(
     r"(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_PARENT = re.compile(r"(?:mum|mom|mummy|mommy|dad|daddy)\b", re.IGNORECASE)
-_MINE = re.compile(r"(?:my|our) ", re.IGNORECASE)
-_AND_I = re.compile(r" and (?:I|me)\b", re.IGNORECASE)
-_MINE_LATER = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
-_ME_LATER = re.compile(r"\b(?:me|us|I|we)\b")
-_DENIED = re.compile(
+_PARENT = LazyPattern(r"(?:mum|mom|mummy|mommy|dad|daddy)\b", re.IGNORECASE)
+_MINE = LazyPattern(r"(?:my|our) ", re.IGNORECASE)
+_AND_I = LazyPattern(r" and (?:I|me)\b", re.IGNORECASE)
+_MINE_LATER = LazyPattern(r"\b(?:my|our)\b", re.IGNORECASE)
+_ME_LATER = LazyPattern(r"\b(?:me|us|I|we)\b")
+_DENIED = LazyPattern(
     r"(do|does|did|is|are|was|were|have|has|had|would|could|should|must)n['’]?t"
 )
 _OF_SEVERAL = {"'re": "are", "'ve": "have", "'ll": "will", "'d": "would"}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.attributes import attribute
 from engram.core.language import languages
+from engram.core.language.languages import LazyPattern
 from engram.core.language.states import KEY, State, grammar, states
 from engram.core.language.words import content, language, words
 from engram.core.text import normalise
@@ -68,7 +69,7 @@ class ParsedStatement:
     state: State | None
 
 
-_SPACELESS = re.compile("[\u3005-\u3007\u3041-\u30ff\u3400-\u9fff]+")
+_SPACELESS = LazyPattern("[\u3005-\u3007\u3041-\u30ff\u3400-\u9fff]+")
 _KEY = "similarity"
 _EMPHASIS = languages.all_words(_KEY, "emphasis")
 _ARTICLES = {
@@ -77,7 +78,7 @@ _ARTICLES = {
 }
 """Articles that are a different word in another language."""
 _NEGATIONS = languages.all_words(_KEY, "negations")
-_NEGATION_PHRASE = re.compile(
+_NEGATION_PHRASE = LazyPattern(
     rf"\b(?:{languages.any_pattern(_KEY, 'negation_phrases')})\b"
     rf"|{languages.any_pattern(_KEY, 'negation_signs')}"
 )
@@ -88,12 +89,12 @@ _NUMERALS = {
         entry.partition(" = ") for entry in languages.phrases(listed)
     )
 }
-_FIGURE = re.compile(r"[\d+#$€£¥%@=<>]")
-_ELISION = re.compile(r"\b([ldjnmtsc]|qu)'(?=\w)")
-_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
-_CAPITALISED = re.compile(r"\b(?=[^\W\d_])(?-i:[A-ZÀ-ÖØ-ÞΑ-ΫА-ЯЁЀ-Я])[\w'’]*")
+_FIGURE = LazyPattern(r"[\d+#$€£¥%@=<>]")
+_ELISION = LazyPattern(r"\b([ldjnmtsc]|qu)'(?=\w)")
+_HYPHEN = LazyPattern(r"(?<=[^\W\d_])-(?=[^\W\d_])")
+_CAPITALISED = LazyPattern(r"\b(?=[^\W\d_])(?-i:[A-ZÀ-ÖØ-ÞΑ-ΫА-ЯЁЀ-Я])[\w'’]*")
 _USER_NOUNS = languages.all_words("topics", "user_nouns")
-_FUNCTION_SIGNS = re.compile(
+_FUNCTION_SIGNS = LazyPattern(
     "[\u3041-\u3096\u3099-\u309f"
     f"{''.join(languages.texts(_KEY, 'function_signs').values())}]+"
 )

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.language import languages
+from engram.core.language.languages import LazyPattern
 from engram.core.language.words import STOP, fold, language, root
 
 if TYPE_CHECKING:
@@ -32,19 +33,19 @@ _NEGATIONS = languages.all_words(_KEY, "negations") | languages.all_words(
     "similarity", "negations"
 )
 _KANJI = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_RUN = re.compile(
+_RUN = LazyPattern(
     rf"[{_KANJI}]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[\uac00-\ud7a3]+|[€$]?\d+(?:[.,:/]\d+)*"
     rf"|[^\W\d_{_KANJI}\u3041-\u30ff\uac00-\ud7a3]+(?:'[^\W\d_]+)*"
 )
-_HAN = re.compile(rf"[{_KANJI}]+")
-_HANGUL = re.compile("[\uac00-\ud7a3]+")
-_KANA = re.compile("[\u3041-\u309f]+")
-_FUNCTION = re.compile(
+_HAN = LazyPattern(rf"[{_KANJI}]+")
+_HANGUL = LazyPattern("[\uac00-\ud7a3]+")
+_KANA = LazyPattern("[\u3041-\u309f]+")
+_FUNCTION = LazyPattern(
     f"[{''.join(languages.texts('similarity', 'function_signs').values())}]+"
 )
-_NEGATION_SIGN = re.compile(languages.any_pattern("similarity", "negation_signs"))
-_ELIDED = re.compile(r"\b([ldjnmtsc]|qu)'(?=\w)", re.IGNORECASE)
-_POSSESSED = re.compile(r"'s?$")
+_NEGATION_SIGN = LazyPattern(languages.any_pattern("similarity", "negation_signs"))
+_ELIDED = LazyPattern(r"\b([ldjnmtsc]|qu)'(?=\w)", re.IGNORECASE)
+_POSSESSED = LazyPattern(r"'s?$")
 
 
 def _tokens(section: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
+from engram.core.language.languages import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,14 +34,14 @@ _UNSPACED = (
     "\uac00-\ud7a3\uf900-\ufaff\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u1049\u1780-\u17d3"
     "\U00020000-\U000323af"
 )
-_WORD = re.compile(
+_WORD = LazyPattern(
     rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]+|[{_MARKS}]+)+(?:'(?:[^\W_]+|[{_MARKS}]+)+)*"
 )
-_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
+_ASCII_WORD = LazyPattern(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _ASCII_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
-_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
+_UNSPACED_RUN = LazyPattern(rf"[{_UNSPACED}]")
 # In "for a living", living is a trade and not a place.
-_TRADE = re.compile(
+_TRADE = LazyPattern(
     r"\b(for|earn(?:s|ed|ing)?|mak(?:es?|ing)|made) a living\b(?! (?:being|creature|room|space|thing|wage|will)s?\b)"
 )
 _APOSTROPHES = str.maketrans("’‘ʼ＇`´", "''''''")
@@ -88,13 +89,13 @@ FIRST_PERSON = languages.all_words("words", "first_person")
 POSSESSIVE = languages.all_words("words", "possessive")
 """Those of the pronouns that only mark a relative or friend of a person."""
 
-_OWN_RELATIVE = re.compile(
+_OWN_RELATIVE = LazyPattern(
     rf"\b(?:{'|'.join(sorted(POSSESSIVE))}) (?:\w+ )?"
     rf"(?:{languages.any_pattern('words', 'relatives')})(?:e?n|s)?\b"
 )
-_LETTERS = re.compile(r"\w+")
-_ASCII_CAPITALISED = re.compile(r"\b[A-Z][A-Za-z]*")
-_CAPITALISED = re.compile(r"\b[A-ZÀ-ÖØ-ÞΑ-ΫА-ЯЁЀ-Я][^\W\d_]*")
+_LETTERS = LazyPattern(r"\w+")
+_ASCII_CAPITALISED = LazyPattern(r"\b[A-Z][A-Za-z]*")
+_CAPITALISED = LazyPattern(r"\b[A-ZÀ-ÖØ-ÞΑ-ΫА-ЯЁЀ-Я][^\W\d_]*")
 
 RELATING = languages.all_words("words", "relating")
 """Stop words that a question of stop words may be about: "Where am I from?"."""
@@ -106,9 +107,9 @@ For example "To be or not to be".
 """
 
 _NO_NAMES = languages.all_words("words", "never_names")
-_RAW_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_RAW_WORD = LazyPattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _BEFORE = 8
-_STARTS = re.compile(r"(?:^|[.!?…:;\n])[\s\"'“”„«»(\[¿¡-]*$")
+_STARTS = LazyPattern(r"(?:^|[.!?…:;\n])[\s\"'“”„«»(\[¿¡-]*$")
 _FORMS = {
     code: {
         key: [line.split() for line in languages.entries(section[key])]
@@ -140,7 +141,7 @@ VERB_FORMS = {
 }
 """All forms of irregular verbs by language, without the base forms."""
 
-_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed)$|(?<=\w{3})en$")
+_ENDING = LazyPattern(r"(?<=\w{3})(?:ing|ed)$|(?<=\w{3})en$")
 _ENDINGS = {
     code: sorted(listed.split(), key=len, reverse=True)
     for code, listed in languages.texts("words", "endings").items()

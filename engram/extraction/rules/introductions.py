@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engram.core.language.languages import LazyPattern
 from engram.core.language.states import USER, State, grammar, of_clause
 from engram.core.language.synonyms import synonyms
 from engram.core.language.words import STOP
@@ -22,18 +23,18 @@ if TYPE_CHECKING:
     from engram.extraction.rules.clauses import Clause
 
 _WORD = r"(?-i:(?=\w*[^\W\d_A-ZÀ-ÖØ-Þ])[^\W\d_a-zß-öø-ÿ][^\W\d_]+(?:[-'][^\W\d_]+)*)"
-_NAME = re.compile(rf"{_WORD}(?: (?:[a-z]{{2,3}} )?{_WORD}){{0,2}}")
+_NAME = LazyPattern(rf"{_WORD}(?: (?:[a-z]{{2,3}} )?{_WORD}){{0,2}}")
 """Up to three capitalised words, also with a particle: `Ana da Silva`."""
-_LOWER_NAME = re.compile(r"[^\W\d_]{2,}(?<!ed)(?<!ing)")
+_LOWER_NAME = LazyPattern(r"[^\W\d_]{2,}(?<!ed)(?<!ing)")
 _NO_NAME = pattern_of("never_names")
-_SELF = re.compile(r"\b(?:im?|my|me|ich|mein|mich)\b|^the name", re.IGNORECASE)
-_PRESENTED = re.compile(r"\b(?:im?|ich|this|it|here|hier|das)\b", re.IGNORECASE)
-_FIRST = re.compile(r"im?\b|ich\b", re.IGNORECASE)
+_SELF = LazyPattern(r"\b(?:im?|my|me|ich|mein|mich)\b|^the name", re.IGNORECASE)
+_PRESENTED = LazyPattern(r"\b(?:im?|ich|this|it|here|hier|das)\b", re.IGNORECASE)
+_FIRST = LazyPattern(r"im?\b|ich\b", re.IGNORECASE)
 _SIGNS = " \t,.!;:)(–—-"
-_GOES_ON = re.compile(
+_GOES_ON = LazyPattern(
     r"\W*(?:(?:and|und|but|aber) )?(?P<own>(?:im?|my|ich|meine?)\b.*)", re.IGNORECASE
 )
-_PART = re.compile(
+_PART = LazyPattern(
     r" *(?:[,;(–—]+ *(?:(?:and|und) )?|(?<= )(?:and|und) )(?P<part>(?:(?! and | und )[^,;()–—])+)",
     re.IGNORECASE,
 )

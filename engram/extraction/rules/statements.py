@@ -18,6 +18,7 @@ from engram.core.entities import ALIAS, OWNER, relation_label
 from engram.core.language import languages
 from engram.core.language.dates import day_in_words, in_figures
 from engram.core.language.keep_requests import after_request
+from engram.core.language.languages import LazyPattern
 from engram.core.language.sentences import MASK, is_doubtful, third_person
 from engram.core.language.states import (
     USER,
@@ -264,7 +265,7 @@ def bare(words: str) -> str:
     return _TRAIL.sub("", words)
 
 
-_TRAIL = re.compile(
+_TRAIL = LazyPattern(
     r"(?:[\s.!,;:~*)]|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]"
     rf"|\b(?:{languages.any_pattern('rules', 'fillers')})(?=[\s.!,;]*$))+$",
     re.IGNORECASE,
@@ -285,8 +286,8 @@ def _whom(part: Clause, state: State, named: Sequence[Relative]) -> Relative | N
     return Relative(bare_name, "", part.start, part.start + len(bare_name))
 
 
-_A_NAME = re.compile(NAME)
-_AND_I = re.compile(r" and I\b")
+_A_NAME = LazyPattern(NAME)
+_AND_I = LazyPattern(r" and I\b")
 
 
 def _may_tell(state: State, whom: Relative | None, part: Clause) -> bool:
@@ -421,14 +422,14 @@ def _to_remind_of(words: str) -> str:
     return (words[asked.end() :] if asked else words).strip(" ,")
 
 
-_ASKS_REMINDER = re.compile(
+_ASKS_REMINDER = LazyPattern(
     r"\b(?:me forget|(?:me )?a reminder|me|mich(?: bitte)?(?: da?ran)?(?: erinnern)?)\b",
     re.IGNORECASE,
 )
 _CHANGING = frozenset({"age", "weight"})
 """Attributes that are true at a date only."""
-_WE = re.compile(r"^we\b", re.IGNORECASE)
-_IS = re.compile(r"^'s (?=(?:an?|the|not|in|at|from|called|allergic|\d+)\b)")
+_WE = LazyPattern(r"^we\b", re.IGNORECASE)
+_IS = LazyPattern(r"^'s (?=(?:an?|the|not|in|at|from|called|allergic|\d+)\b)")
 
 
 # -- wishes and kinship ----------------------------------------------------------------

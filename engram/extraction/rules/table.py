@@ -58,7 +58,7 @@ def pattern_of(key: str, code: str = "") -> LazyPattern:
     return LazyPattern(_GROUP.sub(_group, "|".join(listed) or "(?!)"), re.IGNORECASE)
 
 
-_GROUP = re.compile(r"<([A-Z_]+)>")
+_GROUP = LazyPattern(r"<([A-Z_]+)>")
 _NAMES = {"NAME": NAME, "TITLED": TITLED_NAME, "MONTH": f"(?:{'|'.join(MONTHS)})"}
 
 
@@ -69,7 +69,7 @@ def _group(found: re.Match[str]) -> str:
     return f"(?:{_GROUP.sub(_group, listed)})"
 
 
-_UNSPACED_END = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]$")
+_UNSPACED_END = LazyPattern(r"[\u3041-\u30ff\u3400-\u9fff]$")
 
 
 def with_dates(raw: str, start: int, dates: Sequence[Span]) -> str:
