@@ -53,6 +53,10 @@ class Numbers:
     def __hash__(self) -> int:
         return hash(type(self))
 
+    def __repr__(self) -> str:
+        numbers = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return f"{type(self).__name__}({numbers})"
+
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"cannot assign to {name}")
 
