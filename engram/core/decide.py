@@ -471,7 +471,8 @@ def _outcome(
     changes nothing yet. A person is asked about such a note, about an unclear end, and
     beyond the limit of the batch (`X9`, `X23`). A promise is settled by the user's
     words (`E16`). A fact from three sessions is weakened if no words report a change
-    (`A10`). Any other fact ends, on the day that the words give.
+    (`A10`), and about a pinned one a person is asked. Any other fact ends, on the day
+    that the words give.
     """
     one, fact = claim.known, claim.known.fact
     happened = is_event(fact) and not category_of(fact.category).promise
@@ -491,6 +492,8 @@ def _outcome(
 
     is_change = new.tells_change or claim.by != "link"
     if session_count(fact) >= policy.episodes and not is_change:
+        if fact.pinned:
+            return _Outcome(ask, claim.why)
         least = weakened_confidence(fact.confidence, policy)
         return _Outcome(Effect("weaken", fact, claim.why, least), claim.why)
     if claim.unclear or remaining <= 0:

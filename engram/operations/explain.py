@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from engram.core import actions, decay, graph, lifecycle, trust
 from engram.core import importance as core_importance
 from engram.core.forgetting import Utterance
-from engram.core.records import Fact, FiledTurn, Usage, Vitals
+from engram.core.personas import sees
+from engram.core.records import ALL_PERSONAS, Fact, FiledTurn, Usage, Vitals
 from engram.errors import NotFoundError
 from engram.maintenance.forecast import CURVE_POINTS, SOUND
 from engram.operations.signature import ANY_CALLER, Between, Id, operation
@@ -68,6 +69,7 @@ class Explainer:
             "number of days for which to forecast its changes without use",
             Between(1, 3650),
         ] = None,
+        owner: bool = False,
     ) -> dict[str, Any]:
         """Show one memory, entity, storyline or macro. Prints its fields and the text of
         its note.
@@ -81,7 +83,7 @@ class Explainer:
         try:
             fact = self.index.catalog.find_fact(id)
         except NotFoundError:
-            if found := self._group(id) or self._said_alone(id):
+            if found := self._group(id) or self._said_alone(id, owner=owner):
                 return found
             raise
         if fact.status == "forgotten":
@@ -218,6 +220,8 @@ class Explainer:
     def why(
         self,
         id: Id,
+        *,
+        owner: bool = False,
     ) -> dict[str, Any]:
         """Explain where a memory comes from. Shows the turns behind it, its stage with
         the reason, and each change made to it.
@@ -228,7 +232,7 @@ class Explainer:
         try:
             fact = self.index.catalog.find_fact(id)
         except NotFoundError:
-            if found := self._said_alone(id):
+            if found := self._said_alone(id, owner=owner):
                 return found | {"turns": self._turns([id]), "decisions": []}
             raise
         if fact.status == "forgotten":
@@ -252,9 +256,19 @@ class Explainer:
             "decisions": self.decisions(fact),
         }
 
-    def _said_alone(self, key: str) -> dict[str, Any] | None:
-        """Return a turn that recall found as if it were a memory, or None."""
-        for turn in self._turns([key]):
+    def _said_alone(self, key: str, *, owner: bool) -> dict[str, Any] | None:
+        """Return a turn that recall found as if it were a memory, or None.
+
+        The id of a turn can be guessed, so only the owner's command line sees one that
+        is private to a persona or highly sensitive (`E14`).
+        """
+        asks = ALL_PERSONAS if owner else None
+        seen = [
+            one.key
+            for one in self.index.turns([key])
+            if sees(asks, one.turn.private_to)
+        ]
+        for turn in self._turns(seen):
             as_memory = {
                 "id": key,
                 "category": "turn",

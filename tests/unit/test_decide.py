@@ -91,6 +91,7 @@ MATRIX = [
     ({}, {}, REPLACED, {}, "active: supersede", "something else holds now"),
     ({}, {}, OVER, {}, "active: supersede", "it is over"),
     ({}, {}, REPLACED, OFTEN, "active: weaken", "something else holds now"),
+    ({}, {}, REPLACED, {**OFTEN, "pinned": True}, "active: ask", "something else"),
     ({"ends": True}, {}, OVER, OFTEN, ": supersede", "it is over"),
     ({"ends": True}, {}, {**OVER, "guarded": "x"}, {}, "review: ask", "x"),
     ({}, {}, REPLACED, {"origin": "user"}, "active: supersede", "something else"),
@@ -313,6 +314,7 @@ def test_whatever_happens_nothing_is_lost(new, known):
         is_event(known.fact)
         and known.fact.category != "commitment"
         and not new.corrects
+        and known.relation != "corrects"
     ):
         assert not found & ends
     assert all(0 <= (one.confidence or 0) <= 1 for one in decision.effects)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engram.errors import BadRequestError
+from engram.core import trust
+from engram.errors import BadRequestError, NotFoundError
 from tests.fakes.batches import batch_of, held_back, said
 
 
@@ -35,6 +36,18 @@ def test_what_is_private_without_a_persona_is_told_to_none(memory):
     assert found(memory, "code of the safe")
     assert not found(memory, "Dresden", "Chef")
     assert not found(memory, "code of the safe", "Chef")
+
+
+# row: E14
+@pytest.mark.parametrize("operation", ["show", "why"])
+def test_the_id_of_a_turn_opens_no_turn_of_another_persona(memory, operation):
+    """Such an id can be guessed; the owner's command line sees every turn."""
+    say(memory, "Dresden is lovely!", "Mona", role="assistant")
+    (hit,) = memory.call("recall", {"query": "Dresden", "persona": "Mona"})["hits"]
+    with pytest.raises(NotFoundError):
+        memory.call(operation, {"id": hit["key"]})
+    shown = memory.call(operation, {"id": hit["key"]}, trust.OWNER)
+    assert shown["memory"]["text"] == "Dresden is lovely!"
 
 
 # row: E14

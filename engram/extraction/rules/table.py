@@ -92,7 +92,8 @@ def _dated(words: str, interval: Interval) -> str:
     day, _, year = date.rpartition(" ")
     if FULL_YEAR.search(words):
         return words
-    return f"{words} {year}" if words.endswith(day) else f"{words} ({date})"
+    lacks_year = day and words.endswith(day)
+    return f"{words} {year}" if lacks_year else f"{words} ({date})"
 
 
 def lowered(words: str) -> str:
