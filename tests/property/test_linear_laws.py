@@ -10,6 +10,7 @@ import pytest
 from engram.core.language.dates import resolve
 from engram.core.language.echo import masked, shingles, unfenced
 from engram.core.language.injection import instruction
+from engram.core.language.languages import LazyPattern
 from engram.core.language.privacy import reference
 from engram.core.language.quotations import parts
 from engram.core.language.secrets import redact
@@ -37,6 +38,12 @@ def note(text):
     facts.fact_body(found.body)
 
 
+def places(text):
+    """A text with none of the words of an expression, which is tried in many places."""
+    pattern = LazyPattern("weir gate")
+    return [pattern.match(text, start) for start in range(0, len(text), 20)]
+
+
 READERS = {
     "dates": (2000, lambda text: resolve(text, DAY)),
     "rules": (1000, lambda text: extract([Turn("1", "s", "user", text, DAY)], WIDE)),
@@ -48,6 +55,7 @@ READERS = {
     "quotations": (50_000, parts),
     "privacy": (4096, lambda text: reference("tell sag dis digas secret. " + text)),
     "notes": (20_000, note),
+    "places": (50_000, places),
     "signals": (50_000, lambda text: scan(text, TABLE, LONG)),
 }
 EVERY = 'a |a|1|"|(|茶|. '

@@ -254,13 +254,15 @@ class LazyPattern:
         """The `needed_words` of the pattern."""
         return needed_words(self.pattern)
 
-    def _for(self, text: str) -> re.Pattern[str]:
+    def _for(self, text: str, *span: int) -> re.Pattern[str]:
         """Return the expression, or one without a match if `text` lacks its words.
 
-        Once it is compiled, its own methods take the place of those below.
+        With a `span` it is compiled at once: to look through the whole text for the
+        words at each of its places would take quadratic time. Once it is compiled, its
+        own methods take the place of those below.
         """
         has = _folded(text).__contains__
-        if not all(any(map(has, one)) for one in self.needs):
+        if not span and not all(any(map(has, one)) for one in self.needs):
             return _NO_MATCH
         compiled = re.compile(self.pattern, self.flags)
         vars(self).update((name, getattr(compiled, name)) for name in _METHODS)
@@ -268,23 +270,23 @@ class LazyPattern:
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
         """Search `text` as `re.Pattern.search` does."""
-        return self._for(text).search(text, *span)
+        return self._for(text, *span).search(text, *span)
 
     def match(self, text: str, *span: int) -> re.Match[str] | None:
         """Match `text` as `re.Pattern.match` does."""
-        return self._for(text).match(text, *span)
+        return self._for(text, *span).match(text, *span)
 
     def fullmatch(self, text: str, *span: int) -> re.Match[str] | None:
         """Match `text` as `re.Pattern.fullmatch` does."""
-        return self._for(text).fullmatch(text, *span)
+        return self._for(text, *span).fullmatch(text, *span)
 
     def finditer(self, text: str, *span: int) -> Iterator[re.Match[str]]:
         """Return an iterator as `re.Pattern.finditer` does."""
-        return self._for(text).finditer(text, *span)
+        return self._for(text, *span).finditer(text, *span)
 
     def findall(self, text: str, *span: int) -> list[Any]:
         """Return all matches as `re.Pattern.findall` does."""
-        return self._for(text).findall(text, *span)
+        return self._for(text, *span).findall(text, *span)
 
     def split(self, text: str, maxsplit: int = 0) -> list[str | Any]:
         """Split `text` as `re.Pattern.split` does."""
