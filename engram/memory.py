@@ -91,6 +91,12 @@ HANDED_OUT = "injected.json"
 FILING = frozenset({"observe", "flush", "remember", "correct"})
 """Operations that file memories, which then need vectors."""
 
+ASKING = frozenset({"recall", "context"})
+"""Operations that search by vectors."""
+
+FEW = 16
+"""Maximum number of units that are embedded before an answer: half a second."""
+
 OWN_WRITES = "own-writes.json"
 """File in the cache: the files that this program wrote in the last minute."""
 
@@ -511,6 +517,8 @@ class VaultMemory:
         """
         operation = named(name)
         self._refresh_for(operation)
+        if name in ASKING and not self.executor.attended:
+            self._embed_few()
         # What is to be hidden is hidden by the files alone: no full disk undoes it.
         late = self.index.may_be_late() if operation.retracts else nullcontext()
         if operation.decides and not params.get("run"):
@@ -568,6 +576,15 @@ class VaultMemory:
                 pass
         except (ModelError, ConfigError) as fault:
             self.health.report("embeddings", str(fault))
+
+    def _embed_few(self) -> None:
+        """Embed the waiting units with a model in process, if they are few."""
+        semantic = self.index.semantic
+        if semantic is None or not semantic.only_ranks:
+            return
+        have, wanted = semantic.coverage(self.index.lexical)
+        if have < wanted and 0 < len(self.index.unembedded(FEW + 1)) <= FEW:
+            self._embed_alone()
 
     def _refresh_for(self, operation: Operation) -> None:
         """Compare the vault with the index if this operation needs it.

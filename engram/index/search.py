@@ -477,7 +477,12 @@ class Index:
             return "no embedding model is set"
         have, wanted = self.semantic.coverage(self.lexical)
         enough = have and have >= wanted * self.semantic.policy.enough
-        return "" if enough else f"{have} of {wanted} memories are embedded so far"
+        if enough:
+            return ""
+        return (
+            f"{have} of {wanted} memories are embedded so far; a running daemon"
+            " (`engram daemon`) embeds the others"
+        )
 
     def near(
         self, vector: bytes, where: SearchFilter, k: int, also: Collection[str]

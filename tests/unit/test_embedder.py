@@ -14,6 +14,7 @@ from engram.errors import ConfigError
 from engram.index import embedder
 from engram.index.embedder import SentenceModel
 from engram.index.filters import SearchFilter
+from engram.memory import FEW
 from tests.semantic import needs_model
 
 MINILM = EmbeddingSettings(SENTENCE_MODEL, in_process=True)
@@ -75,6 +76,23 @@ def test_a_memory_is_recalled_by_its_meaning_without_a_server(meaning):
     assert "vector" in answer["hits"][0]["parts"]
     assert answer["note"] == ""
     assert here.call("status", {})["meaning"].startswith("6 of 6 memories embedded")
+
+
+@needs_model
+def test_a_question_without_a_daemon_embeds_few_notes_and_tells_who_embeds_many(opened):
+    here = opened(embeddings=MINILM)
+    (here.settings.vault / "puppy.md").write_text("Toby came to us in May.\n")
+    here.files.rescan(None)
+    answer = here.call("recall", {"query": "when did Toby arrive?"})
+    assert (answer["mode"], answer["note"]) == ("meaning", "")
+    for number in range(FEW + 1):
+        (here.settings.vault / f"{number}.md").write_text(
+            f"Part {number} of a novel.\n"
+        )
+    here.files.rescan(None)
+    answer = here.call("recall", {"query": "when did Toby arrive?"})
+    assert answer["mode"] == "words"
+    assert answer["note"].endswith("(`engram daemon`) embeds the others")
 
 
 @needs_model
