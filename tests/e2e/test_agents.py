@@ -265,23 +265,32 @@ OWN = {
 
 # row: X35
 @pytest.mark.parametrize("name", [key for key, one in CLIENTS.items() if one.files])
-def test_each_client_is_connected_and_left_as_it_was(home, tmp_path, name):
+@pytest.mark.parametrize("is_new", [False, True])
+def test_each_client_is_connected_and_left_as_it_was(home, tmp_path, name, is_new):
+    """A file that there was not before is removed again."""
     assert CLIENTS[name].page.startswith("https://")
     paths = [tmp_path / one for one in CLIENTS[name].files]
-    for path in paths:
+    for path in paths if not is_new else ():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(OWN[path.suffix])
+    before = tree(paths)
     home.engram("connect", name, "--dry-run")
-    assert [path.read_text() for path in paths] == [OWN[one.suffix] for one in paths]
+    assert tree(paths) == before
     home.engram("connect", name)
-    made = [path.read_text() for path in paths]
+    made = tree(paths)
     home.engram("connect", name)
-    assert [path.read_text() for path in paths] == made
-    assert all("engram" in text and "other" in text for text in made)
+    assert tree(paths) == made
+    assert all("engram" in text and is_new != ("other" in text) for text in made)
     home.engram("connect", name, "--undo")
-    for path in paths:
+    for path in paths if not is_new else ():
         parse = json.loads if path.suffix == ".json" else str.strip
         assert parse(path.read_text()) == parse(OWN[path.suffix])
+    assert not is_new or tree(paths) == before == [""] * len(paths)
+
+
+def tree(paths):
+    """The texts of the files, '' for one that is not there."""
+    return [path.read_text() if path.exists() else "" for path in paths]
 
 
 PROXY = ("/proxy/v1", "tcp_port", "engram down", "`[proxy]` with `base_url`")
@@ -296,8 +305,10 @@ PROXY = ("/proxy/v1", "tcp_port", "engram down", "`[proxy]` with `base_url`")
     ],
 )
 def test_other_clients_get_lines_to_copy(home, name, words):
+    """A program is below the steps, as it can be run."""
     shown = home.engram("connect", name)
     assert [one for one in words if one not in shown] == []
+    compile(shown.partition("\n\n")[2], name, "exec")
 
 
 def test_an_unknown_client_is_answered_with_the_known_ones(home):

@@ -39,15 +39,16 @@ BEGIN, END = "# engram: begin", "# engram: end"
 class Client:
     """A program that can be connected.
 
-    `hints` returns the lines to print. `files` are the files of its configuration,
-    below the home folder, each with the functions that change its text, as the `page`
-    of its own documentation describes them.
+    `hints` returns the steps to print, `code` the program to copy. `files` are the
+    files of its configuration, below the home folder, each with the functions that
+    change its text, as the `page` of its own documentation describes them.
     """
 
     title: str
     hints: Callable[[Settings, Sequence[str]], Sequence[str]]
     files: Mapping[str, Sequence[Change]] = field(default_factory=dict)
     page: str = ""
+    code: Callable[[Settings], str] | None = None
 
 
 def connect(
@@ -61,7 +62,8 @@ def connect(
 ) -> dict[str, Any]:
     """Connect a client to the vault, or with `undo` disconnect it.
 
-    `vault` is named in the client's configuration if it is not the default one. Raises
+    `vault` is named in the client's configuration if it is not the default one. A file
+    in which nothing is left is removed. Raises
     NotFoundError for an unknown client and ConflictError for a file that cannot be
     parsed; nothing is written then.
     """
@@ -71,7 +73,7 @@ def connect(
             f"there is no client {name!r}", fix=f"Use one of: {', '.join(CLIENTS)}."
         )
     own = command(vault)
-    planned: dict[Path, tuple[str, str]] = {}
+    planned: dict[Path, str] = {}
     for relative, changes in client.files.items():
         path = (_home(env) / relative).resolve()
         refuse_special(path)
@@ -87,18 +89,25 @@ def connect(
                 fix=f"Correct the file, or add the entry by hand: {client.page}",
             ) from fault
         if after != before:
-            planned[path] = (before, after)
+            planned[path] = after
 
     result: dict[str, Any] = {"client": client.title}
+    full = {path: text for path, text in planned.items() if text}
+    empty = [path for path, text in planned.items() if not text]
     if dry_run:
-        result["would_write"] = {str(path): new for path, (_, new) in planned.items()}
+        result["would_write"] = {str(path): text for path, text in full.items()}
+        result["would_remove"] = list(map(str, empty))
     else:
-        for path, (_, after) in planned.items():
+        for path, text in full.items():
             disk.make_folders(path.parent)
-            disk.write_derived(path, after.encode())
-        result["written"] = [str(path) for path in planned]
+            disk.write_derived(path, text.encode())
+        for path in empty:
+            disk.remove(path)
+        result["written"] = list(map(str, full))
+        result["removed"] = list(map(str, empty))
     if not undo:
         result["next"] = list(client.hints(settings, own))
+        result["code"] = client.code(settings) if client.code else ""
     return result
 
 
@@ -215,15 +224,14 @@ def _table(tree: Mapping[str, Any], key: str) -> dict[str, Any]:
 def _edited(text: str, place: Sequence[str], value: object) -> str:
     """Return a JSON file with a value at a place, or without it if that is None.
 
-    A table that becomes empty goes too; a file with unchanged content keeps its bytes.
+    A table that becomes empty goes too, '' for the last one; a file with unchanged
+    content keeps its bytes.
     """
     before = _parsed(text)
     after = _placed(before, place, value)
-    return (
-        text
-        if after == before
-        else json.dumps(after, ensure_ascii=False, indent=2) + "\n"
-    )
+    if after == before:
+        return text
+    return json.dumps(after, ensure_ascii=False, indent=2) + "\n" if after else ""
 
 
 def _placed(
@@ -289,40 +297,45 @@ def _codex_hints(settings: Settings, own: Sequence[str]) -> Sequence[str]:
     return [*_restart_with_hooks(settings, own), trust]
 
 
-def _openai_sdk(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
-    token = settings.state / "token"
-    return [
-        *_needs_port(settings),
-        *_needs_server(settings),
-        "from pathlib import Path",
-        "from openai import OpenAI",
-        f'url = "http://127.0.0.1:{_port(settings)}/proxy/v1"',
-        f'key = Path("{token}").read_text().strip()',
-        "client = OpenAI(base_url=url, api_key=key)",
-    ]
+def _through_proxy(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
+    return [*_needs_port(settings), *_needs_server(settings)]
 
 
-def _open_webui(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
+def _openai_sdk(settings: Settings) -> str:
+    return f"""\
+from pathlib import Path
+from openai import OpenAI
+
+url = "http://127.0.0.1:{_port(settings)}/proxy/v1"
+key = Path("{settings.state / "token"}").read_text().strip()
+client = OpenAI(base_url=url, api_key=key)"""
+
+
+def _open_webui(settings: Settings, own: Sequence[str]) -> Sequence[str]:
     return [
-        *_needs_port(settings),
-        *_needs_server(settings),
-        "In Open WebUI, Admin Settings > Connections > OpenAI API, add:",
-        f"  URL  http://127.0.0.1:{_port(settings)}/proxy/v1",
-        f"  Key  the content of {settings.state / 'token'}",
+        *_through_proxy(settings, own),
+        (
+            "In Open WebUI, Admin Settings > Connections > OpenAI API, add:\n"
+            f"URL  http://127.0.0.1:{_port(settings)}/proxy/v1\n"
+            f"Key  the content of {settings.state / 'token'}"
+        ),
         "Set ENABLE_FORWARD_USER_INFO_HEADERS=true, so that each chat is a conversation.",
         "Or paste examples/open_webui_filter.py into Admin Panel > Functions.",
     ]
 
 
-def _langgraph(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
-    return [
-        "Copy examples/langgraph_store.py next to your program; then:",
-        "from engram import Memory",
-        "from langgraph_store import EngramStore",
-        f'memory = Memory("{settings.vault}")',
-        f'store = EngramStore(memory, "{settings.state / "langgraph.db"}")',
-        "graph = builder.compile(store=store)",
-    ]
+def _copy_store(_settings: Settings, _own: Sequence[str]) -> Sequence[str]:
+    return ["Copy examples/langgraph_store.py next to your program."]
+
+
+def _langgraph(settings: Settings) -> str:
+    return f"""\
+from engram import Memory
+from langgraph_store import EngramStore
+
+memory = Memory("{settings.vault}")
+store = EngramStore(memory, "{settings.state / "langgraph.db"}")
+graph = builder.compile(store=store)"""
 
 
 DEFAULT_PORT = 7077
@@ -370,9 +383,9 @@ CLIENTS: dict[str, Client] = {
         {".gemini/settings.json": [*_SERVER, gemini_hooks]},
         "https://geminicli.com/docs/hooks/reference",
     ),
-    "langgraph": Client("LangGraph", _langgraph),
+    "langgraph": Client("LangGraph", _copy_store, code=_langgraph),
     "open-webui": Client("Open WebUI", _open_webui),
-    "openai-sdk": Client("OpenAI's SDK", _openai_sdk),
+    "openai-sdk": Client("OpenAI's SDK", _through_proxy, code=_openai_sdk),
     "openclaw": _mcp(
         "OpenClaw",
         "https://docs.openclaw.ai/cli/mcp",

@@ -7,6 +7,7 @@ import os
 import click
 
 from engram.serve.command_group import CliContext, tree
+from engram.serve.output import put
 
 
 @tree.command()
@@ -29,7 +30,11 @@ def connect(cli: CliContext, client: str, *, undo: bool, dry_run: bool) -> None:
     done = agents.connect(
         client, cli.settings(), cli.named, os.environ, undo=undo, dry_run=dry_run
     )
+    # as it is, so that it can be copied: the lines of a result may be wrapped
+    code = "" if cli.as_json else done.pop("code", "")
     cli.show("connect", done)
+    if code:
+        put(f"\n{code}")
 
 
 @tree.command()
