@@ -24,9 +24,11 @@ RENT_DE = "Die Person will daran erinnert werden, die Miete zu überweisen."
 BOOK_DE = "Die Person verspricht, der Oma das Buch zurückzubringen."
 HEATING_DE = "Die Person muss bis Montag die Heizung bezahlen (2027-02-08)."
 ESSAY = "The user's essay is due on 30 April 2027."
+CARDS = "The user promised Lena to have 120 wedding cards delivered by 6 March 2027."
+DRAFT = "The user promised Ada they would review her draft."
 LOAN_DE = "Die Rate ist am Montag fällig (2027-03-08)."
 
-EN = [BANK, PHOTOS, BIKE, TAX, PASSPORT, TABLE, MILK, TWO, ESSAY]
+EN = [BANK, PHOTOS, BIKE, TAX, PASSPORT, TABLE, MILK, TWO, ESSAY, CARDS, DRAFT]
 DE = [BANK_DE, EXAMS_DE, INSURANCE_DE, RENT_DE, BOOK_DE, LOAN_DE, HEATING_DE]
 
 
@@ -64,6 +66,9 @@ KEPT = [
     ("My tax return is handed in.", TAX),
     ("We submitted the tax return today.", TAX),
     ("The tax return is done!", TAX),
+    ("The photos are sent.", PHOTOS),
+    ("The cards have been delivered, all of them.", CARDS),
+    ("Ada's draft is reviewed.", DRAFT),
     ("I renewed my passport.", PASSPORT),
     ("I got my passport renewed last week.", PASSPORT),
     ("I booked a table at the Thai place.", TABLE),

@@ -80,7 +80,7 @@ _SECTIONS: Mapping[str, str] = {
     "promises": """
         past participle subjects aux be speaker completes settles elides cancels moves written dropped done
         lead refused against join event obliges attends occurs cut adverbs own others alike
-        verb_last agenda ahead duty due
+        causes verb_last agenda ahead duty due
     """,
     "questions": "several past begins courtesies",
     "role_play": "role opens closes",

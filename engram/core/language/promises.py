@@ -248,7 +248,7 @@ def _of_part(part: str, rules: _Rules) -> Iterator[PromiseReport]:
 def _deed(part: str, rules: _Rules) -> tuple[str, str, bool] | None:
     """Return the stem of what is said to be done and the words of its object, or None.
 
-    The last value is true if the words name the whole object.
+    The last value is true if the words name the whole object: "passport renewed".
 
     A deed is a past form or a participle. Words before it are its subject, which may be
     left out, or its object: with an auxiliary ("the bank is called", "I got it fixed"),
@@ -274,7 +274,7 @@ def _deed(part: str, rules: _Rules) -> tuple[str, str, bool] | None:
         inner = after.index(rest[0])
         if rest[0].endswith("ing") or after[inner - 1 : inner] == ["to"]:
             verb, after = root(rest[0], rules.code), after[inner + 1 :]
-    return verb, " ".join(named + after), bool(named)
+    return verb, " ".join(named + after), bool(named) and not has_auxiliary
 
 
 def _past_forms(
@@ -372,7 +372,8 @@ def task(text: str, code: str) -> PromiseWords:
     lead = rules.one("lead").match(folded)
     rest = folded[lead.end() :] if lead else folded
     found = rules.stems(rest)
-    verbs = found[:1] + (found[-1:] if rules.verb_last else [])
+    is_last = rules.verb_last or rules.one("causes").search(rest)
+    verbs = found[:1] + (found[-1:] if is_last else [])
     if lead and lead.groupdict().get("noun"):
         verbs = []
     return PromiseWords(
