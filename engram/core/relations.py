@@ -159,7 +159,7 @@ def line_changes(
         ] or [
             present_line
             for present_line in have
-            if replace(present_line, since="") == plain and update.before is not None
+            if update.before is not None and replace(present_line, since="") == plain
         ]
         old, new = (present[0] if present else None), update.after
         if old == new or new in have:

@@ -208,8 +208,10 @@ class Extractor:
                 self.settings.policy.echo,
                 own=turn.role == "user",
             )
+            label = self._label(turn)
             if text.strip():
-                own.append(replace(turn, text=text, speaker=self._label(turn)))
+                is_same = (text, label) == (turn.text, turn.speaker)
+                own.append(turn if is_same else replace(turn, text=text, speaker=label))
         return own
 
     def _label(self, turn: Turn) -> str:

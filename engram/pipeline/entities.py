@@ -178,17 +178,17 @@ class EntityWriter:
         if time.monotonic() - self._refreshed_at > REFRESH_SECONDS:
             self.refresh()
 
-    def _read(self, path: str) -> None:
-        """Read one note; forget the entity if the note does not exist."""
+    def _read(self, path: str) -> tuple[bytes, Note, Entity] | None:
+        """Read one note and return it; forget the entity if the note does not exist."""
         try:
             stat = stat_of((self.settings.vault / path).lstat())
             raw = self._read_twice(path)
         except (FileNotFoundError, NotFoundError):
             self._forget(path)
-            return
+            return None
         except EngramError as fault:
             self._mark_unreadable(path, fault)
-            return
+            return None
 
         note = frontmatter.read(raw, self.settings.policy.files)
         entity, problems = entities.entity_from(
@@ -202,6 +202,7 @@ class EntityWriter:
         self.problems.pop(path, None)
         if problems:
             self.problems[path] = problems
+        return raw, note, entity
 
     def _with_former_name(self, note: Note, entity: Entity) -> Entity:
         """Return the entity of a renamed note, with its old name as an alias.
@@ -537,15 +538,10 @@ class EntityWriter:
 
         It waits while a user edits the note or the note cannot be read.
         """
-        self._read(path)
-        if path not in self._stats:
-            return True  # The note was deleted, so nothing has to be changed.
-        if self._stats[path] == UNKNOWN:
-            return False
-
-        raw = self.vault.read(path)
-        note = frontmatter.read(raw, self.settings.policy.files)
-        entity, _ = entities.entity_from(note, path, "", self.settings.zone)
+        read = self._read(path)
+        if read is None:  # if the note was deleted, nothing has to be changed
+            return path not in self._stats
+        raw, note, entity = read
         add, drop = line_changes(entity.relations, change.relations)
         body = entities.with_relations(note.body, add, drop)
         names = _new_names(entity, change)

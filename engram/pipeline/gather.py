@@ -154,8 +154,8 @@ class Gatherer:
         for fact in (*slots.values(), *named):
             found.setdefault(fact.id, self._known(fact, new))
         given = {*slots, *relations, twin}
-        return tuple(
-            self._with_evidence(one, new, said)
+        mattering = [
+            one
             for one in (
                 replace(
                     one,
@@ -169,7 +169,12 @@ class Gatherer:
                 for key, one in found.items()
             )
             if self._matters(one, new)
+        ]
+        # one look-up reads the turns of all, which are then in the cache
+        self.note_writer.index.turns(
+            [key for one in mattering for key in one.fact.turns]
         )
+        return tuple(self._with_evidence(one, new, said) for one in mattering)
 
     def _stating(
         self, new: Statement, persona: str | None, near: Sequence[Known]

@@ -75,11 +75,13 @@ def with_sensitivity(note_writer: NoteWriter, batch: Batch) -> Batch:
     form of such a turn.
     """
     catalog = note_writer.index.catalog
-    waiting = tuple(
-        replace(item, filed=cast("FiledTurn", catalog.with_sensitivity(item.filed)))
-        for item in batch.waiting
+    filed = [catalog.with_sensitivity(item.filed) for item in batch.waiting]
+    if filed == [item.filed for item in batch.waiting]:
+        return batch
+    waiting = zip(batch.waiting, cast("list[FiledTurn]", filed), strict=True)
+    return replace(
+        batch, waiting=tuple(replace(item, filed=turn) for item, turn in waiting)
     )
-    return replace(batch, waiting=waiting)
 
 
 def _marked(item: WaitingTurn) -> WaitingTurn:

@@ -65,8 +65,10 @@ class Withdrawn:
 
     def remaining(self, filed: FiledTurn) -> FiledTurn:
         """Return a turn without the sentences that were taken back."""
-        text = filed.turn.text
-        for sentence in self.sentences.get(filed.key, ()):
+        text, taken_back = filed.turn.text, self.sentences.get(filed.key)
+        if not taken_back:
+            return filed
+        for sentence in taken_back:
             text = text.replace(sentence, " ")
         return replace(filed, turn=replace(filed.turn, text=text))
 

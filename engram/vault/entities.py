@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.core.entities import relation_label
@@ -277,6 +278,7 @@ def _has_ended(line: str) -> bool:
     return relation is not None and bool(relation.until)
 
 
+@lru_cache(maxsize=1 << 12)
 def _relation_in(line: str) -> RelationLine | None:
     match = _LINE.match(line)
     if match is None:

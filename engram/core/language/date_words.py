@@ -137,7 +137,7 @@ _TENSE_FORMS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Lexicon:
     """The words for time of one language, or of the languages that share their signs.
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.language.date_tense import (
@@ -218,7 +219,8 @@ def _lexicon_of(seen: set[str]) -> Lexicon | None:
     return best if is_dated or (numbers and not best.leads.isdisjoint(seen)) else None
 
 
-def _read(text: str, lexicon: Lexicon) -> list[Token]:
+@lru_cache(maxsize=1 << 6)
+def _read(text: str, lexicon: Lexicon) -> tuple[Token, ...]:
     """Return a text as classified tokens; the longest phrase wins."""
     raw = [
         (found, found.group().casefold().replace("’", "'"))
@@ -243,7 +245,7 @@ def _read(text: str, lexicon: Lexicon) -> list[Token]:
                 entry = (".", "")
         out.append(Token(*entry, start, end, word))
         place += size
-    return _joined(out) if "unspaced" in lexicon.flags else out
+    return tuple(_joined(out) if "unspaced" in lexicon.flags else out)
 
 
 def _is_verb(month: str, after: list[str]) -> bool:
@@ -654,8 +656,6 @@ def named_dates(text: str, when: datetime) -> tuple[tuple[str, str], ...]:
     omitted.
     """
     beginning = text[:_LONGEST]
-    if not has_time_expression(beginning):
-        return ()
     found = [
         (interval.words, in_figures(interval)) for interval in resolve(beginning, when)
     ]

@@ -193,18 +193,21 @@ def says_duty(text: str) -> bool:
     )
 
 
-def _sentences(text: str) -> Iterator[str]:
-    """Yield the asserted sentences, folded, with a sign in the place of each date."""
+@lru_cache(maxsize=1 << 5)
+def _sentences(text: str) -> tuple[str, ...]:
+    """Return the asserted sentences, folded, with a sign in the place of each date."""
     own = plain(own_words(text))
     if is_game(own):
-        return
+        return ()
+    found = []
     own = _without_dates(own, _DATE)
     for start, end in sentences(own):
         sentence = fold(own[start:end]) if end - start <= _LONGEST else ""
         sentence = " ".join(sentence.split())
         question = sentence.endswith(("?", "？"))
         if sentence and not question and not is_doubtful(sentence):
-            yield sentence
+            found.append(sentence)
+    return tuple(found)
 
 
 def _without_dates(text: str, sign: str, lean: int = 0) -> str:

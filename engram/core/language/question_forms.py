@@ -35,8 +35,9 @@ def is_courtesy(text: str) -> bool:
     """
     found = words(_ADDRESSEE.sub(r"\1", text))
     rest = set(found) - _courtesies()
-    names = named(text, found, lambda _name: False, alone=False)
-    return len(rest) < len(set(found)) and rest <= ANY_STOP - names
+    if len(rest) == len(set(found)) or not rest <= ANY_STOP:
+        return False
+    return rest.isdisjoint(named(text, found, lambda _name: False, alone=False))
 
 
 def states_nothing(text: str) -> bool:

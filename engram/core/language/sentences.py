@@ -8,6 +8,7 @@ English. Positions always refer to the original text.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
@@ -75,12 +76,17 @@ _DAY_MONTH = LazyPattern(
 )
 
 
-def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the sentences of `text` as spans, each with its closing signs.
+@lru_cache(maxsize=1 << 6)
+def sentences(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the sentences of `text` as spans, each with its closing signs.
 
     A full stop after an abbreviation, an initial or a day number does not end one; a
     line break does.
     """
+    return tuple(_sentences(text))
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     for match in _END.finditer(text):
         if match.group() == "." and _is_abbreviation(text, match.start(), match.end()):

@@ -259,8 +259,10 @@ def states(
     found = _states(text, opens=opens)
     if not names:
         return found
+    subjects = [of_owner(state.subject, names) for state in found]
     return tuple(
-        replace(state, subject=of_owner(state.subject, names)) for state in found
+        state if state.subject == subject else replace(state, subject=subject)
+        for state, subject in zip(found, subjects, strict=True)
     )
 
 
@@ -425,11 +427,16 @@ class _Part:
     """A part of a clause in the normal form of a language: its statement, if any."""
 
     def __init__(
-        self, rules: Grammar, part: str, *, has_capitals: bool, ends: bool = True
+        self,
+        rules: Grammar,
+        words: str,
+        dated: str,
+        *,
+        has_capitals: bool,
+        ends: bool,
     ) -> None:
         self.rules = rules
         self.has_capitals = has_capitals
-        words = _with_date_marks(part).strip(" .!,;:。")
         told = rules.without_lead(rules.in_usual_form(words))
         words = rules.without_end(told) if ends else told
         self.is_over = words != told
@@ -443,7 +450,7 @@ class _Part:
         self.is_on_days = rules.weekdays.search(words) is not None
         bare = _MARK.sub(" ", self.marked)
         self.bare = rules.in_usual_form(" ".join(bare.split()).strip(" ,"))
-        self.dated = part if DATE in self.marked else ""
+        self.dated = dated if DATE in self.marked else ""
         self.is_from = _FROM_DATE.search(self.marked) is not None
         timeless = " ".join(rules.without_times(self.bare).split())
         self.forms = dict.fromkeys((self.bare, self.marked, self.whole, timeless))
@@ -456,16 +463,25 @@ class _Part:
 
     def states(self, *, introduces: bool) -> list[State]:
         """Return its states, of the first row that fits; the subject may be elided."""
+        introduced, stated = self._states
+        return introduced if introduces else stated
+
+    @cached_property
+    def _states(self) -> tuple[list[State], list[State]]:
+        """What it says if it may be an introduction, and if it is none."""
+        introduced: list[State] = []
         is_noun = self.bare.split(" ")[0].lower() in self.rules.articles
         for subject in ("", *([] if is_noun else [self.rules.speaker])):
             for words in self.forms:
                 told = f"{subject} {words}" if subject else words
                 for row, _ in self.rows:
-                    if row.needs == "name" and not introduces:
+                    if row.needs == "name" and introduced:
                         continue
-                    if found := self._by_row(row, told, subject):
-                        return found
-        return []
+                    found = self._by_row(row, told, subject)
+                    introduced = introduced or found
+                    if found and row.needs != "name":
+                        return introduced, found
+        return introduced, []
 
     def _by_row(self, row: _StateRow, words: str, elided: str) -> list[State]:
         pattern = row.pattern if self.has_capitals else row.loose
@@ -484,7 +500,7 @@ class _Part:
             words = parts.get(name) or _said(parts, "v")
             state = self._state(row, name, subject, words, parts)
             if state:
-                found.append(replace(state, elided=bool(elided)))
+                found.append(replace(state, elided=True) if elided else state)
             elif len(row.attributes) == 1 or not parts.get(name):
                 return []
         if gone := parts.get("gone"):
@@ -545,7 +561,9 @@ class _Part:
         begins_later = row.effect in "=+" and self.is_from and bool(self.dated)
         planned = begins_later or row.effect in {">", ">-"}
         change = state.over or row.effect != "=" or planned or self.is_new
-        dated = self.dated if change and state.attribute not in _NUMERIC else ""
+        if not change:
+            return state
+        dated = "" if state.attribute in _NUMERIC else self.dated
         return replace(state, change=change, planned=planned, dated=dated)
 
     def _value(
@@ -675,10 +693,24 @@ _FROM_DATE = re.compile(
 )
 
 
-@lru_cache(maxsize=1 << 8)
-def _part(code: str, words: str, *, has_capitals: bool, ends: bool) -> _Part:
+_EDGES = " .!,;:。"
+"""Signs around the words of a part."""
+
+
+def _part(code: str, words: str, *, has_capitals: bool, ends: bool = True) -> _Part:
     """Return a part in normal form, which is read with introductions and without."""
-    return _Part(grammar(code), words, has_capitals=has_capitals, ends=ends)
+    marked = _with_date_marks(words)
+    dated = words if DATE in marked else ""
+    return _normal_part(
+        code, marked.strip(_EDGES), dated, has_capitals=has_capitals, ends=ends
+    )
+
+
+@lru_cache(maxsize=1 << 8)
+def _normal_part(
+    code: str, words: str, dated: str, *, has_capitals: bool, ends: bool
+) -> _Part:
+    return _Part(grammar(code), words, dated, has_capitals=has_capitals, ends=ends)
 
 
 def _said(parts: Mapping[str, str | None], name: str) -> str:
@@ -712,12 +744,10 @@ def _with_kind(name: str, kind: str | None) -> str:
 def _up_to(words: str, value: Sequence[str]) -> str:
     """Return the written words of a value up to its last folded word."""
     tokens = words.split()
-    ends = [
-        place
-        for place, token in enumerate(tokens, 1)
-        if value and value[-1] in normalise(token)
-    ]
-    return " ".join(tokens[: ends[-1]]).rstrip(",;") if ends else words
+    for end in range(len(tokens) if value else 0, 0, -1):
+        if value[-1] in normalise(tokens[end - 1]):
+            return " ".join(tokens[:end]).rstrip(",;")
+    return words
 
 
 def _stripped(words: str, articles: Collection[str]) -> str:
@@ -814,7 +844,7 @@ def _state_asked_for(question: str) -> State | None:
     for code in _codes(question):
         rules = grammar(code)
         words, has_capitals = question.strip(" ?？.!¿¡"), _has_capitals(question)
-        asked = _Part(rules, words, has_capitals=has_capitals)
+        asked = _part(code, words, has_capitals=has_capitals)
         words = rules.asking.sub("", asked.bare)
         for (name, is_past), pattern in rules.asks.of(words):
             if not (match := pattern.fullmatch(words)):

@@ -90,12 +90,12 @@ class Clause:
             return self.dates[0].interval if len(self.dates) == 1 else None
         return self.lead.interval
 
-    def cut(self, start: int, end: int) -> Clause:
-        """Return the part from `start` to `end`, with the dates in it."""
+    def cut(self, start: int, end: int, lead: TimePrefix | None = None) -> Clause:
+        """Return the part from `start` to `end`, with the dates in it, after `lead`."""
         dates = tuple(
             date for date in self.dates if start <= date.start and date.end <= end
         )
-        return replace(self, start=start, end=end, dates=dates)
+        return replace(self, start=start, end=end, dates=dates, lead=lead)
 
 
 _CORRECTS = pattern_of("corrects")
@@ -121,7 +121,7 @@ def clauses_of(whole: Clause, start: int, end: int, before: int) -> Iterator[Cla
     sentence = replace(whole, sentence=start, before=before, corrects=corrects)
     lead: TimePrefix | None = None
     for first, last in clauses(whole.text, start, end):
-        clause = _begun(replace(sentence.cut(first, last), lead=lead))
+        clause = _begun(sentence.cut(first, last, lead))
         is_lead = clause.lead is not None and clause.start >= clause.end
         # a time in brackets belongs to the words before: `Bristol (since 2019)`
         is_aside = whole.text.startswith(")", last)
@@ -156,4 +156,6 @@ def _begun(clause: Clause) -> Clause:
             start = filler.end()
         else:
             break
-    return replace(clause.cut(start, clause.end), lead=lead)
+    if (start, lead) == (clause.start, clause.lead):
+        return clause
+    return clause.cut(start, clause.end, lead)

@@ -74,9 +74,9 @@ class RuleStatement:
 
 def from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement]:
     """Yield the statements of one clause."""
-    if clause.speaker.to_bot:
-        start = after_request(clause.text, clause.start, clause.end)
-        clause = replace(clause, start=clause.start if start is None else start)
+    start = after_request(clause.text, clause.start, clause.end)
+    if clause.speaker.to_bot and start is not None:
+        clause = replace(clause, start=start)
     if MASK in clause.words:
         return
     if is_doubtful(clause.words):
@@ -107,10 +107,10 @@ def _given(
     """Return what the rules read, with a name in the place of a leading `he`."""
     if clause.is_task or len(clause.words) >= LONGEST:
         return ()
-    words = bare(clause.words)
+    words = own = bare(clause.words)
     if meant:
         words = meant.name + words[meant.end - clause.start :]
-    longer = len(words) - len(bare(clause.words))
+    longer = len(words) - len(own)
     return [
         replace(
             one,
@@ -147,7 +147,7 @@ def _introduced(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]
         )
         named = [
             built(
-                clause.cut(clause.start, place),
+                clause.cut(clause.start, place, clause.lead),
                 row if not state.needs else replace(row, sure=False),
                 told,
                 policy,
@@ -179,7 +179,7 @@ def _more(
         )
         if one.state.attribute in _CHANGING and state.language == "en":
             text += f" (as of {day_in_words(clause.turn.occurred_at)})"
-        part = replace(clause.cut(one.start, one.end), lead=None)
+        part = clause.cut(one.start, one.end)
         found.append(built(part, attribute(one.state.attribute), text, policy))
     return found
 
@@ -243,7 +243,7 @@ def _of_states(
     """Yield a statement for each part of a clause in which the rules read something."""
     whom: Relative | None = None
     for (start, end), read in groupby(given, lambda one: (one.start, one.end)):
-        part = clause.cut(clause.start + start, clause.start + end)
+        part = clause.cut(clause.start + start, clause.start + end, clause.lead)
         state = next((one for one in read if _is_usable(one, part)), None)
         if state is None:
             continue
