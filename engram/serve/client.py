@@ -85,7 +85,7 @@ class Memory(Methods):
         participants: Sequence[str] | None = None,
         record: bool = True,
     ) -> Observed:
-        """Store one exchange, or `turns` as they are; on return they are on disk (X18).
+        """Store one exchange, or `turns` as they are; on return they are on disk.
 
         `turns` may be messages in OpenAI's form. `participants` are the users, where
         several talk in the conversation: then each `speaker` is a person of their own.

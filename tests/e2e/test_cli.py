@@ -584,7 +584,9 @@ def test_every_number_is_listed_with_unit_range_and_source(answers, capsys):
         for row in listed
     )
     assert commands.run(["policy"]) == 0
-    assert "buffer.turns (key buffer.turns) = 5 turns" in capsys.readouterr().out
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first == "buffer.turns (key buffer.turns) = 5 turns"
+    assert second.endswith("that make a batch [1 to 200]")
 
 
 def test_a_setting_is_explained(answers, capsys):

@@ -5,14 +5,19 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import pydoc
 import re
 import string
 import tomllib
 from collections import defaultdict
 from pathlib import Path
 
-from engram import __version__
+import click
+
+from engram import Memory, __version__
 from engram.serve.commands import tree
+from engram.serve.http import openapi
+from engram.serve.mcp.tools import TOOLS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -21,6 +26,7 @@ _spec = importlib.util.spec_from_file_location(
 )
 generate = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(generate)
+ABOUT_ROWS = {"contributing", "rows"}
 COMMENTS = {
     path: re.findall(r"^# row: (\w+)$", path.read_text(), re.MULTILINE)
     for path in (ROOT / "tests").rglob("test_*.py")
@@ -68,6 +74,31 @@ def test_every_comment_stands_above_a_test():
         assert not odd or path == Path(__file__)
 
 
+def test_a_row_is_named_on_its_page_and_to_readers_of_the_code_alone():
+    """Not in what is printed: help, OpenAPI, the tools of MCP, the other pages."""
+    shown = {
+        page.name: page.read_text() for page in PAGES if page.stem not in ABOUT_ROWS
+    }
+    shown |= {name: written() for name, written in generate.PAGES.items()}
+    shown |= {"Memory": pydoc.plain(pydoc.render_doc(Memory))}
+    shown |= {"OpenAPI": json.dumps(openapi()), "MCP": json.dumps(TOOLS)}
+    shown |= {
+        path: command.get_help(click.Context(command))
+        for path, command in every_command()
+    }
+    named = re.compile(rf"\b(?:{'|'.join(ROWS)})\b")
+    assert {
+        name: found for name, text in shown.items() if (found := named.findall(text))
+    } == {}
+
+
+def every_command(group=tree, path="engram"):
+    """Each command with its path, those of groups too."""
+    yield path, group
+    for name, command in getattr(group, "commands", {}).items():
+        yield from every_command(command, f"{path} {name}")
+
+
 def test_each_test_that_a_page_names_exists():
     """As a file, or as a function in it."""
     offenders = []
@@ -79,6 +110,21 @@ def test_each_test_that_a_page_names_exists():
             if not _is_test(ROOT / path, name)
         ]
     assert not offenders
+
+
+def test_each_variable_that_an_example_reads_is_set_on_its_page():
+    """Unless it is one of the configuration."""
+    from engram.config import keys
+
+    known = {key.env for key in keys()}
+    read = re.compile(r"""(?:environ\["|\$)(ENGRAM_\w+)""")
+    texts = {page.name: page.read_text() for page in PAGES}
+    assert {
+        (page, name)
+        for page, text in texts.items()
+        for name in {*read.findall(text)} - known
+        if f"export {name}=" not in text
+    } == set()
 
 
 def test_each_command_on_a_page_exists_with_its_options():

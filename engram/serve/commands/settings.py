@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def policy(cli: CliContext) -> None:
     """List the numbers of the policy, by which engram decides.
 
-    Prints each with its value, unit, meaning, range and source.
+    Prints each with its value, unit, meaning and range.
     """
     from dataclasses import asdict
 
@@ -36,9 +36,7 @@ def policy(cli: CliContext) -> None:
             f" (key {row['key']})" if row["key"] else ""
         )
         lines.append(f"{name} = {row['value']:g} {row['unit']}")
-        lines.append(
-            f"    {row['meaning']} [{row['low']:g} to {row['high']:g}, from {row['source']}]"
-        )
+        lines.append(f"    {row['meaning']} [{row['low']:g} to {row['high']:g}]")
     put("\n".join(lines))
 
 
