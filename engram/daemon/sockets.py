@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from engram.errors import StorageError, UnavailableError
 from engram.vault import disk
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engram.config import Settings
 
 FIRST_INHERITED = 3
@@ -21,6 +21,8 @@ FIRST_INHERITED = 3
 
 BACKLOG = 128
 LOOPBACK = "127.0.0.1"
+LISTENING = "0A"
+"""The state of a listening socket in /proc/net/tcp."""
 
 
 class Listeners:
@@ -154,12 +156,38 @@ def listen_tcp(port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as fault:
         listener.close()
+        used_by = listening_process(port)
         raise UnavailableError(
             "the port cannot be opened",
-            where=f"{port}: {os.strerror(fault.errno or 0)}",
-            fix="Choose another port.",
+            where=f"{port}: {os.strerror(fault.errno or 0)}"
+            + (f", by process {used_by}" if used_by else ""),
+            fix="Choose another port with `--tcp PORT`, or serve several vaults by one"
+            " daemon: `engram daemon --vaults FOLDER --tcp PORT`.",
         ) from fault
     return listener
+
+
+def listening_process(port: int) -> str:
+    """Return number and command line of the process of this user at a port, or ''."""
+    sockets = {
+        f"socket:[{row[9]}]"
+        for table in ("tcp", "tcp6")
+        for row in map(str.split, _lines(Path(f"/proc/net/{table}")))
+        if row[1].endswith(f":{port:04X}") and row[3] == LISTENING
+    }
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if sockets & {str(one.readlink()) for one in (process / "fd").iterdir()}:
+                words = (process / "cmdline").read_text(errors="replace")
+                return f"{process.name}: {shlex.join(words.split(chr(0))[:-1])}"
+    return ""
+
+
+def _lines(table: Path) -> list[str]:
+    """Return the rows of a table of the kernel without its head."""
+    with suppress(OSError):
+        return table.read_text("ascii").splitlines()[1:]
+    return []
 
 
 def notify(*lines: str) -> None:

@@ -30,7 +30,7 @@ from engram.errors import (
 )
 from engram.vault import locks
 from tests.fakes.answers import ID, ask, free_port
-from tests.fakes.world import until
+from tests.fakes.world import World, until
 from tests.semantic import needs_model
 
 SAID = "We decided to move to Lisbon in May, and my sister Ana is coming along."
@@ -312,6 +312,20 @@ def test_the_background_daemon_is_found_and_ended_by_name(world):
     assert "learned_by: rules, from plain English" in done.stdout
     assert "pid:" not in done.stdout
     assert world.json("down")["stopped"] == "nothing was running"
+
+
+def test_a_port_in_use_is_told_with_the_vault_of_the_daemon_that_uses_it(
+    world, tmp_path
+):
+    other, port = World(tmp_path / "other"), str(free_port())
+    started = world.json("daemon", "--tcp", port)
+    try:
+        words = other.engram("daemon", "--tcp", port, code=69)
+    finally:
+        world.json("down")
+    assert f"by process {started['pid']}: " in words
+    assert str(world.vault) in words
+    assert "`engram daemon --vaults FOLDER --tcp PORT`" in words
 
 
 # -- the writer ------------------------------------------------------------------------
