@@ -231,9 +231,8 @@ class AuthMiddleware:
             state["standing"] = self._standing(headers, path, query)
             self._check_form(scope["method"], headers, path)
         except EngramError as fault:
-            in_browser = is_page(path) and _wants_html(headers)
             await _read_rest(receive, headers)
-            await refuse(fault, send, as_page=in_browser)
+            await refuse(fault, send, as_page=_wants_html(headers))
             return
         state["own_authorization"] = self.access.leaves_authorization(headers)
         await self.app(scope, self._bounded(receive, self._most(path)), send)
@@ -293,7 +292,8 @@ class AuthMiddleware:
         if standing is None:
             raise UnauthorisedError(
                 "the token is missing or wrong",
-                fix="Send `Authorization: Bearer <token>`.",
+                fix="Send `Authorization: Bearer <token>`; `engram web` opens the"
+                " pages in a browser.",
             )
         if any(
             mark.decode("latin-1") != folder_mark(self.vault)

@@ -116,8 +116,11 @@ def told(memory):
 
 
 def test_a_link_opens_the_page_once(site):
-    status, _, text = site.get("/", "Accept: text/html,*/*")
-    assert (status, "engram web" in text) == (401, True)
+    for target in ("/", "/web?q=Anna", "/web/people", "/v1/stats", "/nothing"):
+        status, headers, text = site.get(target, "Accept: text/html,*/*")
+        assert (status, "`engram web`" in text) == (401, True)
+        assert headers["content-type"] == "text/html; charset=utf-8"
+        assert site.get(target)[1]["content-type"] == "application/problem+json"
     assert site.open() == 200
     assert "What do you want to know?" in site.page("/")
     site.cookie = ""

@@ -31,7 +31,8 @@ FORM_TYPE = b"application/x-www-form-urlencoded"
 
 def is_page(path: str) -> bool:
     """Return whether a path belongs to the page, which uses the cookie."""
-    return path == "/" or (path.startswith("/web/") and path != LINK_PATH)
+    is_below = path.startswith("/web/") and path != LINK_PATH
+    return path in {"/", "/web"} or is_below
 
 
 class WebAccess:

@@ -307,6 +307,7 @@ def absent(call: Call, query: Query) -> Shown:  # noqa: ARG001  # as the other p
 
 PAGES: dict[str, Callable[[Call, Query], Shown]] = {
     "/": home,
+    "/web": home,
     "/web/timeline": timeline,
     "/web/conversations": conversations,
     "/web/conversation": conversation,
