@@ -86,7 +86,11 @@ _PINNING = frozenset(
 )
 _NEVER_FADES = {"keep_forever", "protected"}
 
-_EMBED = re.compile(r"!\[\[[^\[\]\n]*\]\]")
+# an embed, and if it is alone on its line the blank lines below it
+_EMBED = re.compile(
+    r"^[ \t]*!\[\[[^\[\]\n]*\]\][ \t\r]*\n(?:[ \t\r]*\n)*|!\[\[[^\[\]\n]*\]\]",
+    re.MULTILINE,
+)
 _ASIDE = re.compile(r"^## (?:History|Review)[ \t]*$", re.MULTILINE)
 _HISTORY = re.compile(r"^## History[ \t]*$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,2} ", re.MULTILINE)

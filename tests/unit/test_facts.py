@@ -212,7 +212,7 @@ def test_a_file_with_nothing_but_a_sentence_is_a_persons_memory():
 def test_embeds_and_history_are_no_part_of_the_statement():
     """They show the original words and older versions; they are not what is believed."""
     body = "Anna drinks coffee.\n\n![[2026-11-20-x#^t1]]\n\nWith oat milk. ![[pic.png]]\n\n## History\n\n- tea\n"
-    assert fact("id: x", body).text == "Anna drinks coffee.\n\n\n\nWith oat milk."
+    assert fact("id: x", body).text == "Anna drinks coffee.\n\nWith oat milk."
 
 
 # row: C7
