@@ -37,7 +37,7 @@ SAME_WORDS = "same statement"
 SAME = "says the same (read by a model)"
 ALREADY_FILED = "already filed"
 TRIVIAL = "trivial"
-UNGROUNDED = "no evidence in the turn"
+UNGROUNDED = "no words of the message support it"
 REMOVED_BEFORE = "a person removed this before"
 NEWER_KNOWN = "something younger is known"
 SAYS_MORE = "says more than a protected memory"
@@ -481,7 +481,7 @@ def _outcome(
     if one.newer:
         is_older = one.relation == "replaces"
         return _Outcome(None, NEWER_KNOWN, "superseded" if is_older else "active")
-    ask = Effect("ask", fact, claim.why)
+    ask = Effect("ask", fact, claim.why.partition(" (")[0])  # not how it is known
     if why := _objection(new, claim):
         return _Outcome(ask, why, "review")
     begins = claim.begins or _begins_later(new, claim)

@@ -363,7 +363,7 @@ _NAMES = {
     "interaction": "a program",
     "import": "an import",
     "tool": "a tool",
-    "dream": "consolidation",
+    "dream": "maintenance",
 }
 
 

@@ -31,6 +31,7 @@ from engram.operations.table import OPERATIONS, checked
 from engram.serve import cli, commands, observe
 from engram.serve.command_group import OTHER_NAMES, tree
 from engram.serve.output import fault_shown, shown
+from engram.vault.reviews import LABELS
 from tests.fakes import warm
 from tests.fakes.answers import (
     COUNTS,
@@ -431,15 +432,7 @@ def test_each_operation_has_a_command_that_sends_its_arguments(
         ("review diff 01K", ("review", {"id": "01K"})),
         *(
             (f"review {answer} 01K", ("decide", {"id": "01K", "decision": answer}))
-            for answer in [
-                "approve",
-                "reject",
-                "keep",
-                "drop",
-                "newer",
-                "both",
-                "older",
-            ]
+            for answer in ("approve", "reject", *LABELS)
         ),
     ],
 )
@@ -494,14 +487,18 @@ def test_review_lists_what_waits_and_the_answers(answers, capsys):
         "      2026-11-23 · active · facts/n.md",
         "    older: Mira lives in Lisbon.",
         "      active · facts/o.md",
-        "    newer, both, older · 01CASE",
+        "    `engram review newer 01CASE`: The newer one is true now",
+        "    `engram review both 01CASE`: Both are true",
+        "    `engram review older 01CASE`: The older one is true",
         " 2. one may be over",
         "    Mira lives in Lisbon.",
         "      active · facts/o.md",
-        "    keep, drop · 01CASE",
+        "    `engram review keep 01CASE`: Keep it",
+        "    `engram review drop 01CASE`: Drop it",
         "    two ticks",
         " 3. one may be over",
-        "    by hand · 01CASE",
+        "    `engram review diff 01CASE` shows what it is about",
+        "    to decide in an editor: review/conflict-x.md",
     ]
     answers.results |= {"review": {"cases": [CASE, file]}}
     assert commands.run(["review", "diff", "01CASE"]) == 0

@@ -56,7 +56,7 @@ MATRIX = [
     ({"filed": True, "trivial": True}, {}, {"equal": True}, {}, ":", "already filed"),
     ({"trivial": True, "grounded": False}, {}, {"equal": True}, {}, ":", "trivial"),
     ({"grounded": False}, {}, {"equal": True}, {}, ": reinforce", "same statement"),
-    ({"grounded": False, "refused": "no"}, {}, {}, {}, "review:", "no evidence"),
+    ({"grounded": False, "refused": "no"}, {}, {}, {}, "review:", "no words"),
     ({"refused": "no", "contained": "x"}, {}, {}, {}, ":", "no"),
     ({"contained": "no"}, {}, {"similarity": 0.9}, {}, "review:", "no"),
     ({}, {}, {}, {"superseded_by": ("N",), "end_reason": "x"}, "active:", "x"),

@@ -181,13 +181,13 @@ def test_what_rests_on_nothing_waits_in_review_and_the_log_says_why(held):
     filed = held.pipeline.file(batch, said(batch, "Anna is rich.", quote=""))
     (note,) = facts(held, "review")
     assert "status: review" in note.read_text()
-    assert "end_reason: no evidence in the turn" in note.read_text()
+    assert "end_reason: no words of the message support it" in note.read_text()
     assert not held.call("recall", {"query": "rich", "kinds": ["fact"]})["hits"]
     (row,) = decisions(held)
     assert (row["action"], row["memory"], row["reason"]) == (
         "review",
         filed.review[0],
-        "no evidence in the turn",
+        "no words of the message support it",
     )
     assert row["turn"].endswith("#^t1")
 

@@ -19,8 +19,8 @@ def review(ctx: click.Context, *, every: bool) -> None:
     """List the cases that wait for a decision, or decide one.
 
     Without a command, prints doubtful memories and conflicts by subject, each with its
-    answers and its id, at most three new ones a week. ID is the id of a case or the beginning of it. The notes in `review/` ask
-    the same with checkboxes.
+    answers, at most three new ones a week. ID is the id of a case or the beginning of
+    it. The notes in `review/` ask the same with checkboxes.
     """
     if ctx.invoked_subcommand is None:
         cli = ctx.ensure_object(CliContext)
@@ -44,13 +44,17 @@ def _answer(decision: str, words: str) -> None:
 
 
 for _decision, _words in {
-    "approve": "Keep a doubtful memory, or the newer one of two.",
-    "reject": "Drop a doubtful memory, or keep the older one of two.",
+    "approve": "Give the first answer of a case.",
+    "reject": "Give the last answer of a case.",
     "keep": "Keep a doubtful memory.",
     "drop": "Drop a doubtful memory. It is not filed again.",
     "newer": "Keep the newer one of two memories.",
     "both": "Keep both memories.",
     "older": "Keep the older one of two memories. The newer one is not filed again.",
+    "apply": "Do what maintenance proposes.",
+    "forget": "Forget all that is listed.",
+    "settle": "Settle all that is listed.",
+    "leave": "Leave all as it is.",
 }.items():
     _answer(_decision, _words)
 

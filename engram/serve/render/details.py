@@ -181,6 +181,8 @@ def diff_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cases(result: Mapping[str, Any], *, evidence: bool) -> Iterator[str]:
+    from engram.vault.reviews import LABELS
+
     cases, waiting = result.get("cases", []), result.get("waiting", 0)
     if not cases:
         yield "There are no new cases." if waiting else "There are no cases to decide."
@@ -192,7 +194,12 @@ def _cases(result: Mapping[str, Any], *, evidence: bool) -> Iterator[str]:
             yield from _statement(label, one, evidence=evidence)
         if evidence and case["text"]:
             yield from block_lines("    ", "    ", case["text"])
-        yield f"    {', '.join(case['choices']) or 'by hand'} · {case['id']}"
+        elif case["text"]:
+            yield f"    `engram review diff {case['id']}` shows what it is about"
+        for choice in case["choices"]:
+            yield f"    `engram review {choice} {case['id']}`: {LABELS[choice]}"
+        if not case["choices"]:
+            yield f"    to decide in an editor: {case['path']}"
         if case["problem"]:
             yield f"    {case['problem']}"
     if waiting:
@@ -205,7 +212,7 @@ def _statement(
     yield from block_lines(f"    {label}", "    ", statement["text"])
     marks = [
         str(statement["when"] or "")[:10],
-        statement["status"],
+        "waits" if statement["status"] == "review" else statement["status"],
         statement.get("provenance"),
         statement["path"],
     ]
