@@ -48,6 +48,8 @@ class Attribute:
     """It ends with the death of its subject."""
     thing: bool = False
     """Its subject may be a thing: a price, the day of an appointment."""
+    deed: bool = False
+    """Its value is what somebody does, with the times at which they do it."""
     daily: bool = False
     """It may hold for a time of the day only ("no coffee after noon")."""
     slot: bool = True
@@ -106,7 +108,7 @@ _ROWS = (
     _row("favourite", "single replaced", mortal=False, **_TASTE),
     _row("like", "daily", sure=False, **_TASTE),
     _row("eats", "daily", sure=False, **_TASTE),
-    _row("habit", "daily", sure=False),
+    _row("habit", "deed", sure=False),
     _row("skill", category="skill"),
     _row("trouble", tags=("friction",), sure=False),
     _row("date", "single replaced thing", sure=False),

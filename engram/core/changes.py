@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 from engram.core.attributes import attribute
 from engram.core.categories import category_of
 from engram.core.language.dates import latest, next_beginning
-from engram.core.language.states import USER, State, bare_subject, names_same
+from engram.core.language.states import (
+    USER,
+    State,
+    bare_subject,
+    names_same,
+    without_times,
+)
+from engram.core.language.topics import is_denied
+from engram.core.language.words import content, root
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
@@ -157,14 +165,19 @@ def replacement(new: State, old: State) -> str:
     if new.addition:
         return ""
     if old.over:
-        is_same = _covers(new, old) and _covers(old, new)
+        is_same = attribute(name).deed or _covers(new, old)
+        is_same = is_same and _covers(old, new)
         return f"holds again: {name}" if is_same else ""
     return f"another {name}" if _is_another_value(new, old) else ""
 
 
 def _is_another_value(new: State, old: State) -> bool:
     """Return whether a value ends another one of a single-valued attribute."""
-    row, first, second = attribute(new.attribute), set(new.value), set(old.value)
+    row = attribute(new.attribute)
+    if row.deed and new.change and not _covers(new, old):
+        # "we close on Tuesdays now"
+        return _stems(without_times(new), new) == _stems(without_times(old), new)
+    first, second = set(new.value), set(old.value)
     if not row.single or not (first and second):
         return False
     if first <= second or second <= first:
@@ -179,11 +192,23 @@ def _covers(new: State, old: State) -> bool:
     """Return whether the value of `new` covers that of `old`.
 
     "No coffee" covers "four cups of coffee", and no value covers every value. One of
-    several values covers none of the others.
+    several values covers none of the others, and of a deed only its verb and object
+    are covered: "the gym" covers "goes to the gym" and not "eats lunch at the gym".
     """
     if not new.value:
         return True
-    return not old.listed and set(new.value) <= set(old.value)
+    if old.listed or is_denied(" ".join(old.value)):
+        return False
+    told, named = [*old.value], [*new.value]
+    if attribute(old.attribute).deed:
+        told, named = (content(words, new.language) for words in (told, named))
+        told = told[: len(named) + 1]
+    return _stems(named, new) <= _stems(told, new)
+
+
+def _stems(words: Sequence[str], state: State) -> frozenset[str]:
+    code = state.language
+    return frozenset(root(word, code) for word in content(words, code) or words)
 
 
 def _same_subject(new: State, old: State) -> bool:

@@ -17,6 +17,7 @@ from engram.core.language.states import (
     of_owner,
     states,
 )
+from engram.core.language.words import root
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class StateSearch:
                 yield key
             return
         own, row = self.name_words(), attribute(state.attribute)
-        new = set(state.value)
+        new = _roots(state.value, state)
         for key, subject, value in self.index.catalog.in_slot(state.attribute):
             told = of_owner(tuple(subject.split()), own)
             same = names_same(told, state.subject) or (
@@ -121,6 +122,10 @@ class StateSearch:
                 and bool({*bare_subject(told)} & {*bare_subject(state.subject)})
             )
             # of many values only the same one counts: "no coffee", "likes coffee"
-            is_same_value = not new or new & set(value.split())
+            is_same_value = not new or new & _roots(value.split(), state)
             if same and (every or row.single or is_same_value):
                 yield key
+
+
+def _roots(words: Iterable[str], state: State) -> set[str]:
+    return {root(word, state.language) for word in words}

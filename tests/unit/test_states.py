@@ -155,6 +155,63 @@ def test_a_state_replaces_another(new, old, why):
     assert replacement(first(new), first(old)) == why
 
 
+GIVEN_UP = """
+I play the cello. | I gave up the cello.
+I play the cello every day. | I gave the cello up last week.
+I play tennis on Tuesdays. | I've stopped playing tennis.
+I go to the gym three times a week. | I quit the gym.
+I smoke. | I finally quit smoking.
+I run every morning. | I don't run any more.
+I volunteer at the shelter. | I no longer volunteer at the shelter.
+I'm learning Spanish. | I stopped learning Spanish.
+I drink coffee. | I gave up coffee.
+I have a dog called Rex. | We gave away Rex.
+We have a Volvo V60. | We sold the Volvo.
+We close on Mondays. | From now on we close on Tuesdays.
+I run twice a week. | I run three times a week now.
+Ich spiele Cello. | Ich habe mit dem Cello aufgehört.
+Ich spiele Cello. | Ich habe aufgehört, Cello zu spielen.
+Ich lerne Spanisch. | Ich habe Spanisch aufgegeben.
+Ich fahre einen Volvo. | Ich habe mein Auto verkauft.
+"""
+
+NOT_GIVEN_UP = """
+I play the cello. | I almost gave up the cello.
+I play the cello. | She gave up the cello.
+I play the cello. | Anna gave up the cello.
+I play the cello. | Should I give up the cello?
+I play the cello. | I gave up the violin.
+I play the cello. | I gave up on the cello repair.
+I play the cello. | I haven't given up the cello.
+I play the cello. | I gave up the cello when I was ten.
+I play tennis. | I stopped playing tennis for now.
+I play tennis. | I stopped playing tennis with Ben.
+I drink coffee. | I stopped buying coffee.
+I usually meet Ada for coffee on Fridays. | I gave up coffee.
+I never run on Sundays. | I stopped running.
+We have a Volvo. | My brother sold his Volvo.
+We have a Volvo. | We sold a Volvo.
+I play golf on Mondays. | I also play golf on Fridays.
+I run every morning. | I run every morning now.
+I play golf on Mondays. | I play chess on Fridays now.
+Ich spiele Cello. | Ich habe das Cello fast aufgegeben.
+Ich arbeite bei Bosch. | Ich habe aufgehört, Cello zu spielen.
+"""
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("told", "later", "ends"),
+    [
+        *((*row, True) for row in rows(GIVEN_UP)),
+        *((*row, False) for row in rows(NOT_GIVEN_UP)),
+    ],
+)
+def test_what_is_given_up_ends_only_what_it_names(told, later, ends):
+    replaced = [replacement(new, first(told)) for new in states(later)]
+    assert any(replaced) is ends
+
+
 def test_a_kind_has_the_properties_of_its_attribute():
     assert attribute("favourite colour") is ATTRIBUTES["favourite"]
     assert attribute("shoe size").name == ""

@@ -16,7 +16,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
-from engram.core.attributes import attribute
+from engram.core.attributes import Attribute, attribute
 from engram.core.language import languages
 from engram.core.language.dates import (
     Span,
@@ -501,7 +501,7 @@ class _Part:
             state = self._state(row, name, subject, words, parts)
             if state:
                 found.append(replace(state, elided=True) if elided else state)
-            elif len(row.attributes) == 1 or not parts.get(name):
+            elif row.effect != "-" and not parts.get(name):
                 return []
         if gone := parts.get("gone"):
             ended = self._state(row, row.attributes[0], subject, gone, parts)
@@ -529,8 +529,9 @@ class _Part:
         properties = attribute(name)
         over = self.is_over or row.effect in {"-", ">-"}
         is_one = properties.single or properties.named
-        words, value = self._value(words, single=is_one, free=not properties.slot)
-        is_part = properties.daily and self._is_limited(words)
+        words, value = self._value(words, properties, single=is_one)
+        is_part = properties.daily and self._is_limited(words, over=over)
+        is_part = is_part or (properties.deed and self.is_addition)
         ends_nothing = self.is_over and (row.effect not in "=-" or not properties.slot)
         if ends_nothing or (over and is_part):
             return None  # "I no longer have to …" ends no state
@@ -549,7 +550,7 @@ class _Part:
             addition=self.is_addition
             or is_part
             or is_description
-            or (self.is_on_days and not properties.thing),
+            or (self.is_on_days and not (properties.thing or properties.deed)),
             needs=row.needs,
             listed="," in words or bool(self.rules.join.search(words)),
             written=_up_to(bare_words.split(", ")[0], value) if is_one else bare_words,
@@ -567,17 +568,17 @@ class _Part:
         return replace(state, change=change, planned=planned, dated=dated)
 
     def _value(
-        self, words: str, *, single: bool, free: bool
+        self, words: str, properties: Attribute, *, single: bool
     ) -> tuple[str, tuple[str, ...]]:
         """Return the words of a value, those of a date in full, and the folded ones.
 
-        A `free` value is that of a plan, which may begin with any word but a denial.
+        The value of a plan may begin with any word but a denial.
         """
-        if free:
+        if not properties.slot:
             value = tuple(normalise(words).split())
             return words, () if is_denied("".join(value[:1])) else value
         if words != DATE:
-            return words, self.value(words, single=single)
+            return words, self.value(words, single=single, deed=properties.deed)
         dates = _date_spans(self.dated)
         words = " ".join(self.dated[date.start : date.end] for date in dates)
         return words, tuple(normalise(words).split())
@@ -629,10 +630,15 @@ class _Part:
         is_name = len(tokens) == count and (is_name or not self.has_capitals)
         return tuple(tokens) if is_name and len(tokens) <= _MOST_NAME else ()
 
-    def value(self, words: str, *, single: bool) -> tuple[str, ...]:
-        """Return the folded words of a value up to what no longer belongs to it."""
+    def value(self, words: str, *, single: bool, deed: bool) -> tuple[str, ...]:
+        """Return the folded words of a value up to what no longer belongs to it.
+
+        What limits a deed belongs to it: "stopped playing with Ben".
+        """
         rules, found = self.rules, list[str]()
         stops = rules.after_value | (rules.joins if single else frozenset())
+        if deed:
+            stops = frozenset(one for one in stops if not rules.limits.fullmatch(one))
         tokens = normalise(words.partition(",")[0] if single else words).split()
         for token in tokens:
             word = token.strip(",;")
@@ -658,11 +664,11 @@ class _Part:
         bare = _stripped(words, self.rules.articles)
         return bare[:1].isupper()
 
-    def _is_limited(self, words: str) -> bool:
+    def _is_limited(self, words: str, *, over: bool) -> bool:
         """Return whether a value is not a whole one: "no coffee after noon"."""
         return bool(
             self.is_addition
-            or (self.dated and not self.is_over)
+            or (self.dated and not over)
             or self.rules.limits.search(words.partition(" ")[2])
         )
 
@@ -790,6 +796,12 @@ def bare_subject(subject: tuple[str, ...]) -> tuple[str, ...]:
     return subject[1:] if len(subject) > 1 and subject[0] == USER else subject
 
 
+def without_times(state: State) -> list[str]:
+    """Return the words of a value but those of its days and times."""
+    written = state.written.casefold() or " ".join(state.value)
+    return grammar(state.language).without_times(written).split()
+
+
 def continues_older_state(sentence: str) -> bool:
     """Return whether an older state goes on, as in "I also work at …"."""
     rules = grammar(_codes(sentence)[0])
@@ -808,6 +820,8 @@ def in_third_person(clause: str, state: State, subject: str, possessive: str) ->
     rules = grammar(state.language)
     text = rules.without_lead(clause)
     if state.language == "en":
+        if news := rules.news.match(text):  # "From now on we close at six"
+            text = f"{text[news.end() :].lstrip(' ,')} {news[0].lower()}"
         if state.elided:
             be = "am " if text.split()[0].endswith("ing") else ""
             text = f"I {be}{text[:1].lower()}{text[1:]}"
