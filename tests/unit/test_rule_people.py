@@ -130,7 +130,7 @@ def test_a_pronoun_needs_its_person_in_the_statement(raw, is_open):
         ("I live in Lisbon and Porto.", set(), {}),
         ("I used to live in Lisbon.", set(), {}),
         ("My dog Rex is old.", set(), {"Rex": "animal"}),
-        ("My parents are Tom and Eva.", set(), {}),
+        ("My parents are Tom and Eva.", set(), {"Tom": "person", "Eva": "person"}),
         ("Does my sister Anna live in Porto?", set(), {}),
         ("Maybe I will work at Siemens.", set(), {}),
     ],

@@ -212,6 +212,14 @@ def test_what_is_given_up_ends_only_what_it_names(told, later, ends):
     assert any(replaced) is ends
 
 
+def test_an_age_may_be_a_word():
+    assert [one.value for one in states("Ada is seven and Bram is four.")] == [
+        ("7",),
+        ("4",),
+    ]
+    assert states("The choice is two.") == ()
+
+
 def test_a_kind_has_the_properties_of_its_attribute():
     assert attribute("favourite colour") is ATTRIBUTES["favourite"]
     assert attribute("shoe size").name == ""

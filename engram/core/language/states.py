@@ -132,7 +132,12 @@ class Grammar:
         self._groups = dict(languages.section(f"{KEY}.groups")[code])
         self._groups["PAST"] = "|".join(sorted(VERB_FORMS[code])) or "(?!)"
         self._verb = section["verb"]
-        self.in_usual_form = self._rewriting(section["written"])
+        numerals = languages.phrases(languages.section("similarity")[code]["numerals"])
+        ages = (
+            rf"({_CAPITAL}\S+ ist?) {word}(?= years\b| jahre\b|$) = \1 {digits}"
+            for word, _, digits in (one.partition(" = ") for one in numerals)
+        )
+        self.in_usual_form = self._rewriting(section["written"] + "\n".join(ages))
         leads = languages.section("equal_statements")[code]["leads"]
         lead = _phrases(leads, r"^(?:(?:{})[ ,.:!]+)+")
         self.without_lead = Rewriting([(lead, "")]).apply

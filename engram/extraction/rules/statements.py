@@ -210,8 +210,10 @@ def built(
     about = [name]
     if not name or clause.speaker.possessive in text:
         about.append(clause.speaker.name)
+    people = [name] if name and row.lasts == "birthday" else []
     if category.relates_people and hint is None:
-        about += names(clause.words)
+        people += names(clause.words)
+        about += people
     elif hint and category.relates_people:
         about.append(hint.object)
     about += of_animals
@@ -226,7 +228,8 @@ def built(
         when=clause.when(),
     )
     if hint is None:
-        return RuleStatement(candidate, types=of_animals)
+        types = {**dict.fromkeys(people, "person"), **of_animals}
+        return RuleStatement(candidate, types=types)
     relation = _relation(candidate, hint, clause.when(), clause.turn.occurred_at)
     return RuleStatement(candidate, relation, {**dict(hint.kinds), **of_animals})
 
