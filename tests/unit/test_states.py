@@ -189,6 +189,7 @@ I play tennis. | I stopped playing tennis with Ben.
 I drink coffee. | I stopped buying coffee.
 I usually meet Ada for coffee on Fridays. | I gave up coffee.
 I never run on Sundays. | I stopped running.
+I have a dog called Rex. | We gave away leaflets about Rex.
 We have a Volvo. | My brother sold his Volvo.
 We have a Volvo. | We sold a Volvo.
 I play golf on Mondays. | I also play golf on Fridays.
