@@ -339,6 +339,11 @@ class EmbeddingSettings:
     folder: Path | None = None
     section: ClassVar[str] = "embeddings"
 
+    @property
+    def is_english(self) -> bool:
+        """Whether the model knows English alone, as that of the extra does."""
+        return self.in_process and self.folder is None
+
 
 def has_sentence_model() -> bool:
     """Return whether the extra `semantic` is installed; none of it is imported."""

@@ -414,19 +414,19 @@ def without_names(text: str, names: frozenset[str]) -> str:
 
 def fuse(
     word_matches: Sequence[Scored],
+    whole: float,
     vector_matches: Sequence[VectorMatch],
     weight: float,
     floor: float,
 ) -> tuple[Scored, ...]:
     """Merge matches by words and by vectors, best first, ties by key (`A14`, `A17`).
 
-    Both scores are normalised by their standard deviation σ over all matches, so the
-    order is that of (1 − weight)·z(words) + weight·z(vector). It is computed as words +
-    λ·vector with λ = weight/(1 − weight)·σ(words)/σ(vector), so that the parts sum to a
-    score above 0. A similarity below `floor` covers nothing of the question, nor does
-    one below the median: in a language that the model does not know all texts are
-    similar. A unit that only vectors match needs a higher one; a unit without a vector
-    gets the average vector score.
+    The score is (1 − weight)·words/whole + weight·vector. `whole` is the weight of all
+    words of the question, so a unit that has one word of four does not gain as if it had all
+    of them. A similarity below `floor` covers nothing of the question, nor does one
+    below the median: in a language that the model does not know all texts are similar.
+    A unit that only vectors match needs a higher one; a unit without a vector gets the
+    average vector score.
     """
     by_words = {match.key: match for match in word_matches}
     similarities = {match.key: match.similarity for match in vector_matches}
@@ -441,58 +441,51 @@ def fuse(
     if not by_vector:
         return tuple(word_matches)
 
-    matches = [
-        by_words.get(key) or Scored(key, 0.0, {})
-        for key in dict.fromkeys([*by_words, *by_vector])
-    ]
-    scores = [match.score for match in matches]
-    spread = _standard_deviation(scores) or max(scores) or 1.0
-    vector_spread = _standard_deviation(by_vector.values()) or 1.0
-    factor = weight / (1 - weight) * spread / vector_spread
+    share = (1 - weight) / (whole or 1.0)
     average = fmean(by_vector.values())
-    common = median_low(by_vector.values())
-
     fused = [
         _add_vector(
-            match,
-            factor * by_vector.get(match.key, average),
-            factor * common,
-            similarities.get(match.key),
+            by_words.get(key) or Scored(key, 0.0, {}),
+            share,
+            weight * by_vector.get(key, average),
+            weight,
+            similarities.get(key),
             floor,
         )
-        for match in matches
+        for key in dict.fromkeys([*by_words, *by_vector])
     ]
     return tuple(sorted(fused, key=lambda match: (-match.score, match.key)))
 
 
 def _add_vector(
-    match: Scored, gain: float, common: float, similarity: float | None, floor: float
+    match: Scored,
+    share: float,
+    gain: float,
+    weight: float,
+    similarity: float | None,
+    floor: float,
 ) -> Scored:
-    """Add `gain` to the score of `match`, as its part "vector".
+    """Return `share` of the score of `match`, and `gain` as its part "vector".
 
-    The own score gets what exceeds the `common` gain of all matches, so that nearness
-    that all of them have makes none of them good. A similarity of at least `floor` is
-    also what the match covers of the question.
+    The own score is made of the own words and the own similarity. One of at least
+    `floor` is also what the match covers of the question.
     """
     near = similarity if similarity is not None and similarity >= floor else 0.0
     return Scored(
         match.key,
-        match.score + gain,
-        Parts(_with_vector, match.parts, gain),
+        share * match.score + gain,
+        Parts(_with_vector, match.parts, share, gain),
         match.matched,
         similarity,
-        match.own + max(0.0, gain - common),
+        share * match.own + weight * max(similarity or 0.0, 0.0),
         max(match.fit, near),
     )
 
 
-def _with_vector(parts: Mapping[str, float], gain: float) -> dict[str, float]:
-    return {**parts, "vector": gain}
-
-
-def _standard_deviation(values: Collection[float]) -> float:
-    mean = fmean(values)
-    return math.sqrt(fmean([(value - mean) ** 2 for value in values]))
+def _with_vector(
+    parts: Mapping[str, float], share: float, gain: float
+) -> dict[str, float]:
+    return {**{name: share * part for name, part in parts.items()}, "vector": gain}
 
 
 def rank(

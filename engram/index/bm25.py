@@ -115,10 +115,12 @@ class UnitOrigin(NamedTuple):
 class SearchResult:
     """The hits of a search, best first.
 
-    `filtered` counts the units that a filter removed from the hits, by reason.
+    `whole` is the weight of all words of the question. `filtered` counts the units that
+    a filter removed from the hits, by reason.
     """
 
     hits: tuple[Scored, ...] = ()
+    whole: float = 0.0
     filtered: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -697,7 +699,8 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             for place, (key, value, matched, own, fit) in zip(best, found, strict=True)
         )
         least = score[best[-1]] if len(best) == k else 0.0
-        return SearchResult(hits, _counts(reasons[~permitted & (score > least)]))
+        whole = sum(term.weight for term in terms)
+        return SearchResult(hits, whole, _counts(reasons[~permitted & (score > least)]))
 
     def _speaks(self, word: str, rows: Places) -> Bools:
         """Return whether `word` names the speaker of each of these rows."""

@@ -224,10 +224,10 @@ class SemanticIndex:
     ) -> tuple[VectorMatch, ...]:
         """Return the `k` units nearest to a question, and those of `also`.
 
-        score = (c + Σ wᵢ·cᵢ) / (1 + Σ wᵢ) + session · (best cosine of its session); c
-        is the cosine of the nearest part of the unit, cᵢ that of a neighbour in the
-        window of the lexical index. A vector of another dimension finds nothing, and
-        the store is opened for its dimension.
+        score = (c + Σ wᵢ·cᵢ) / (1 + Σ wᵢ); c is the similarity of the unit, the mean of
+        those of its text and of its nearest part, cᵢ that of a neighbour in the window
+        of the lexical index. A vector of another dimension finds nothing, and the store
+        is opened for its dimension.
         """
         view = lexical.view(where)
         found = self._compared(view, vector)
@@ -242,25 +242,23 @@ class SemanticIndex:
         rows = self._with_neighbours(
             view, np.union1d(nearest, np.array(requested, np.intp))
         )
-        cosine = np.zeros(view.columns.room)
+        similarity = np.zeros(view.columns.room)
         compared = self._with_neighbours(view, rows)
         compared = compared[known[compared]]
-        cosine[compared] = _best_cosines(likeness, places[compared])
-        worth = self._scores(view, rows, cosine, known)
+        similarity[compared] = self._similarities(likeness, places[compared])
+        worth = self._scores(view, rows, similarity, known)
         chosen = np.zeros(view.columns.room, np.bool_)
         chosen[rows[best(worth, np.flatnonzero(known[rows]), k)]] = True
         chosen[requested] = True
         returned = chosen[rows]
         rows, worth = rows[returned], worth[returned]
-        raw, nominal = np.array(self.scale.points).T
-        similarity = np.interp(cosine[rows], raw, nominal)
         return tuple(
             VectorMatch(key, near, value)
             if has_vector
             else VectorMatch(key, None, None)
             for key, near, value, has_vector in zip(
                 map(view.rows.keys.__getitem__, rows.tolist()),
-                similarity.tolist(),
+                similarity[rows].tolist(),
                 worth.tolist(),
                 known[rows].tolist(),
                 strict=True,
@@ -297,19 +295,21 @@ class SemanticIndex:
         near = near[view.allowed[near]]
         return np.union1d(near, rows)
 
+    def _similarities(self, likeness: VectorComparison, places: Ints) -> Floats:
+        """Return the similarity of each row on the nominal scale."""
+        cosines = (_best_cosines(likeness, places) + likeness.at(places[:, 0])) / 2
+        raw, nominal = np.array(self.scale.points).T
+        nominal_ones: Floats = np.interp(cosines, raw, nominal)
+        return nominal_ones
+
     def _scores(
-        self, view: IndexView, rows: Places, cosine: Floats, known: Bools
+        self, view: IndexView, rows: Places, similarity: Floats, known: Bools
     ) -> Floats:
         links = scoring.links(view.columns, rows, self._window, view.allowed & known)
-        total, weights = cosine[rows], np.ones(len(rows))
-        np.add.at(total, links.places, links.weights * cosine[links.rows])
+        total, weights = similarity[rows], np.ones(len(rows))
+        np.add.at(total, links.places, links.weights * similarity[links.rows])
         np.add.at(weights, links.places, links.weights)
-        session = scoring.thread_evidence(
-            view.columns["thread"][rows],
-            [cosine[rows]],
-            view.allowed[rows] & known[rows],
-        )
-        worth: Floats = total / weights + self.policy.session * session
+        worth: Floats = total / weights
         return worth
 
     def _compared(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.policy import Policy, RecallPolicy
+    from engram.index.bm25 import SearchResult
     from engram.index.database import Unit
     from engram.index.filters import SearchFilter
     from engram.index.search import Index
@@ -92,7 +93,7 @@ def _matching(search: RecallSearch, where: SearchFilter) -> _Pool:
     best: Sequence[ranking.Scored] = words_only.hits
     close: Collection[str] | None = None
     if waiting:
-        best, unused_reason, close = _with_vectors(search, where, best, waiting)
+        best, unused_reason, close = _with_vectors(search, where, words_only, waiting)
     search.limit.end("vectors")
     # before any share of the best score: a question that was observed matches itself
     own = {one.key for one in best if one.key.partition("#")[0] in request.running}
@@ -149,7 +150,7 @@ def _start_vector(search: RecallSearch) -> tuple[Callable[[], bytes] | None, str
 def _with_vectors(
     search: RecallSearch,
     where: SearchFilter,
-    by_words: Sequence[ranking.Scored],
+    words_only: SearchResult,
     waiting: Callable[[], bytes],
 ) -> tuple[Sequence[ranking.Scored], str, Collection[str] | None]:
     """Return the hits merged with those near by vector (`A14`, `A17`).
@@ -157,7 +158,7 @@ def _with_vectors(
     Also returns the reason if vectors were not used, or '', and the keys of the units
     that are near enough for an episode (`A29`), or None if words alone decide.
     """
-    index, policy = search.index, search.settings.policy
+    index, policy, by_words = search.index, search.settings.policy, words_only.hits
     try:
         vector = waiting()
     except (ModelError, ConfigError) as fault:
@@ -171,7 +172,12 @@ def _with_vectors(
 
     floor = policy.similarity.episode
     close = {one.key for one in near if (one.similarity or 0.0) > floor}
-    mixed = ranking.fuse(by_words, near, policy.vectors.weight, policy.similarity.floor)
+    weight, model = policy.vectors.weight, search.settings.embeddings
+    if model and model.is_english and search.question.language not in {"", "en"}:
+        weight *= policy.vectors.foreign
+    mixed = ranking.fuse(
+        by_words, words_only.whole, near, weight, policy.similarity.floor
+    )
     return mixed[:pool], "", close
 
 
