@@ -15,6 +15,7 @@ import threading
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -206,6 +207,7 @@ def pack_reading(unit: Unit, zone: tzinfo) -> str:
     return _json(read(unit.turn, zone)) if isinstance(unit, FiledTurn) else ""
 
 
+@lru_cache(maxsize=1 << 10)
 def unpack(kind: str, record: str, reading: str = "") -> Unit:
     """Return the unit that `pack` serialised, with what `pack_reading` did."""
     values: list[Any] = _read(record)[0]

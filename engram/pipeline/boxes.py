@@ -70,6 +70,7 @@ class BoxWriter:
         self.health = health
         self.owner_names = owner_names
         self._retry_at: datetime | None = None
+        self._dropped = 0  # rows marked as dropped since all were written
         # Whether the state was missing or damaged. Then the traces may lack boxes.
         self._state_lost = False
         self._set_rows(self._load())
@@ -300,15 +301,25 @@ class BoxWriter:
     # -- state files -------------------------------------------------------------------
 
     def _store(self, rows: list[OpenBox]) -> None:
-        """Write the state: append the changed rows, or all rows if one was dropped."""
+        """Append the changed rows to the state; write all if many were dropped.
+
+        Dropped rows wait for the next changed one: after a crash they are dropped again.
+        """
         ids = {row.box.id for row in rows}
-        complete = all(row.box.id in ids for row in self._stored)
-        if complete and self.vault.exists(OPEN):
-            changed = (row for row in rows if row not in self._stored)
-            self.vault.append(OPEN, forms.open_boxes_text(changed))
-        else:
+        gone = [row for row in self._stored if row.box.id not in ids]
+        changed = [row for row in rows if row not in self._stored]
+        dropped = self._dropped + len(gone)
+        if dropped > self.policy.kept or not self.vault.exists(OPEN):
             self.vault.put(OPEN, forms.open_boxes_text(rows))
+            dropped = 0
+        elif changed:
+            marks = (replace(row, trace="", filed=True) for row in gone)
+            self.vault.append(OPEN, forms.open_boxes_text([*marks, *changed]))
+        else:
+            self._rows = rows
+            return
         self._rows = self._stored = rows
+        self._dropped = dropped
 
     def _load(self) -> list[OpenBox]:
         """Return the rows of the state file without damaged lines. Raises StorageError.

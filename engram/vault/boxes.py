@@ -279,7 +279,8 @@ def open_boxes_text(open_boxes: Iterable[OpenBox]) -> bytes:
 def open_boxes_from(raw: bytes) -> tuple[tuple[OpenBox, ...], bool]:
     """Return the boxes in `state/open-boxes.jsonl`, and whether all lines are valid.
 
-    A last line without a newline was cut short by a crash and does not count.
+    A box that is filed without a trace was dropped. A last line without a newline was
+    cut short by a crash and does not count.
     """
     found: dict[str, OpenBox] = {}
     whole = raw[: raw.rfind(b"\n") + 1]
@@ -291,7 +292,8 @@ def open_boxes_from(raw: bytes) -> tuple[tuple[OpenBox, ...], bool]:
             sound = False
             continue
         found.pop(open_box.box.id, None)
-        found[open_box.box.id] = open_box
+        if open_box.trace or not open_box.filed:
+            found[open_box.box.id] = open_box
     return tuple(found.values()), sound
 
 

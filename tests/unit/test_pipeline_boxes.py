@@ -379,6 +379,7 @@ def test_a_stretch_of_fewer_than_three_memories_gets_no_box(settings):
     bench.box_writer.flush(NOON + timedelta(minutes=5))
     assert not bench.notes("boxes")
     bench.add("cd", ["tea"], 60)
+    assert [row.box.topics for row in bench.held()] == [("tea",)]
     bench.add("e", ["tea"], 61)
     bench.box_writer.flush(NOON + timedelta(minutes=65))
     assert [links(note.body) for note in bench.read()] == [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -263,6 +264,7 @@ def _of_states(
             yield from _more(clause, state, policy)
 
 
+@lru_cache(maxsize=1 << 6)
 def bare(words: str) -> str:
     """Return words without the signs and fillers at their end, such as `lol`."""
     return _TRAIL.sub("", words)
