@@ -421,12 +421,12 @@ def fuse(
 ) -> tuple[Scored, ...]:
     """Merge matches by words and by vectors, best first, ties by key (`A14`, `A17`).
 
-    The score is (1 − weight)·words/whole + weight·vector. `whole` is the weight of all
-    words of the question, so a unit that has one word of four does not gain as if it had all
-    of them. A similarity below `floor` covers nothing of the question, nor does one
-    below the median: in a language that the model does not know all texts are similar.
-    A unit that only vectors match needs a higher one; a unit without a vector gets the
-    average vector score.
+    The score is (1 − weight)·(words/whole)² + weight·vector. `whole` is the weight of
+    all words of the question: one word of four says little beside the meaning, all four
+    say more than the meaning. A similarity below `floor` covers nothing of the
+    question, nor does one below the median: in a language that the model does not know
+    all texts are similar. A unit that only vectors match needs a higher one; a unit
+    without a vector gets the average vector score.
     """
     by_words = {match.key: match for match in word_matches}
     similarities = {match.key: match.similarity for match in vector_matches}
@@ -441,12 +441,11 @@ def fuse(
     if not by_vector:
         return tuple(word_matches)
 
-    share = (1 - weight) / (whole or 1.0)
     average = fmean(by_vector.values())
     fused = [
         _add_vector(
             by_words.get(key) or Scored(key, 0.0, {}),
-            share,
+            whole or 1.0,
             weight * by_vector.get(key, average),
             weight,
             similarities.get(key),
@@ -459,25 +458,27 @@ def fuse(
 
 def _add_vector(
     match: Scored,
-    share: float,
+    whole: float,
     gain: float,
     weight: float,
     similarity: float | None,
     floor: float,
 ) -> Scored:
-    """Return `share` of the score of `match`, and `gain` as its part "vector".
+    """Return a match with `gain` as its part "vector".
 
-    The own score is made of the own words and the own similarity. One of at least
-    `floor` is also what the match covers of the question.
+    The own score is the weighted sum of the own words and the own similarity. One of at
+    least `floor` is also what the match covers of the question.
     """
     near = similarity if similarity is not None and similarity >= floor else 0.0
+    own_share = (1 - weight) / whole
+    share = own_share * match.score / whole
     return Scored(
         match.key,
         share * match.score + gain,
         Parts(_with_vector, match.parts, share, gain),
         match.matched,
         similarity,
-        share * match.own + weight * max(similarity or 0.0, 0.0),
+        own_share * match.own + weight * max(similarity or 0.0, 0.0),
         max(match.fit, near),
     )
 

@@ -135,14 +135,14 @@ def test_the_relevance_of_the_preset_of_beliefs_is_the_cosine():
 
 # row: A14
 def test_a_word_of_many_weighs_less_against_meaning_than_all_of_them():
-    """(1 − w)·words/whole + w·meaning: the best of bad matches by words does not count
+    """(1 − w)·(words/whole)² + w·meaning: the best of bad matches by words does not count
     as much as one with every word of the question. The parts sum to the score.
     """
     found = [scored("a", 2.0, text=1.5, session=0.5)._replace(own=1.5)]
     near = [VectorMatch("a", 0.1, 0.2), VectorMatch("c", 0.6, 0.5)]
     weak = {one.key: one for one in fuse(found, 8.0, near, 0.75, 0.2)}
     assert list(weak) == ["c", "a"]
-    assert weak["a"].score == pytest.approx(0.25 * 2 / 8 + 0.75 * 0.2)
+    assert weak["a"].score == pytest.approx(0.25 * (2 / 8) ** 2 + 0.75 * 0.2)
     assert weak["a"].own == pytest.approx(0.25 * 1.5 / 8 + 0.75 * 0.1)
     assert weak["a"].parts.keys() == {"text", "session", "vector"}
     strong = fuse(found, 1.0, near, 0.75, 0.2)
