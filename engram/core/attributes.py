@@ -49,7 +49,7 @@ class Attribute:
     thing: bool = False
     """Its subject may be a thing: a price, the day of an appointment."""
     deed: bool = False
-    """Its value is what somebody does, with the times at which they do it."""
+    """Its value is an activity of its subject, with the times of the activity."""
     daily: bool = False
     """It may hold for a time of the day only ("no coffee after noon")."""
     slot: bool = True

@@ -1,11 +1,10 @@
 """Laws of redaction: once is enough, and time is linear."""
 
-import statistics
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.language.secrets import redact
+from engram.core.language.words import words
 from tests.cpu import seconds
 from tests.size import examples
 
@@ -35,12 +34,10 @@ def test_redacting_twice_is_redacting_once(text, mode):
 
 
 # row: X11
-def test_an_everyday_turn_takes_about_a_millisecond():
-    """Two kilobytes that make the table look twice; a slow machine gets three."""
-    talk = (
-        "I told IT that my password was reset and the token is lost, again on 2026-11-20 at 12:30. "
-        * 23
+def test_an_everyday_turn_takes_a_few_times_as_long_as_finding_its_words():
+    """Two kilobytes that make the table look twice; a ratio, whatever the machine."""
+    said = (
+        "I told IT: my password was reset, the token is lost, on 2026-11-20 at 12:30. "
     )
-    redact(talk)
-    assert len(talk) >= 2048
-    assert statistics.median(seconds(redact, talk) for _ in range(5)) < 0.003
+    talk = said * 26
+    assert seconds(redact, talk) < 40 * seconds(words, talk)

@@ -63,9 +63,8 @@ def connect(
     """Connect a client to the vault, or with `undo` disconnect it.
 
     `vault` is named in the client's configuration if it is not the default one. A file
-    in which nothing is left is removed. Raises
-    NotFoundError for an unknown client and ConflictError for a file that cannot be
-    parsed; nothing is written then.
+    in which nothing is left is removed. Raises NotFoundError for an unknown client and
+    ConflictError for a file that cannot be parsed; nothing is written then.
     """
     client = CLIENTS.get(name)
     if client is None:
