@@ -8,6 +8,7 @@ understand go to `commands`.
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import sys
@@ -46,11 +47,32 @@ class FastCommand:
 
 def main() -> None:
     """Run the command line and exit with its exit code."""
+    ended = [1]  # the exit code, for an error that nothing catches
+    atexit.register(_leave_threads, ended)  # the first to register runs last
     _repair_streams()
     try:
-        sys.exit(_run(sys.argv[1:]))
+        ended[0] = _run(sys.argv[1:])
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        ended[0] = INTERRUPTED
+    sys.exit(ended[0])
+
+
+def _leave_threads(ended: list[int]) -> None:
+    """End the process at once if daemon threads still run.
+
+    When the interpreter ends, it unwinds the stack of such a thread. A thread that is
+    within a library written in C++, as a search for a pattern is, then aborts the
+    process.
+    """
+    threads = sys.modules.get("threading")
+    if threads is None or threads.active_count() == 1:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        try:  # without contextlib, which loads slowly
+            stream.flush()
+        except (OSError, ValueError):  # closed, or nobody reads
+            continue
+    os._exit(ended[0])
 
 
 def _repair_streams() -> None:

@@ -354,6 +354,27 @@ def test_a_fault_of_the_program_shows_its_trace_only_with_debug():
         assert "ZeroDivisionError" in done.stderr
 
 
+def test_a_search_in_a_thread_does_not_abort_the_end_of_the_program():
+    """The interpreter unwinds the thread within a library that does not bear it."""
+    script = (
+        "import sys, threading, time, re2; from engram.serve.cli import main\n"
+        "def search():\n"
+        "    while True: pattern.search('a' * 5_000_000)\n"
+        "pattern = re2.compile('(a|b)*c')\n"
+        "for _ in range(3): threading.Thread(target=search, daemon=True).start()\n"
+        "sys.argv[1:] = ['--help']; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("\n")
+
+
 def test_output_has_no_colour(answers):
     """So NO_COLOR, and a dumb terminal, have nothing to turn off."""
     answers.results["recall"] = RECALLED | {"hits": [HIT]}
