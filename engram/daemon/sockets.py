@@ -50,18 +50,19 @@ class Listeners:
         """Return copies of all sockets for `settings`.
 
         Open sockets stay open; those not in `settings` are closed. The caller holds the
-        lock of the vault, so an existing socket file is stale.
+        lock of the vault, so an existing socket file is stale. The Unix socket comes
+        last: once it listens, callers take the daemon as started.
         """
         families = {listener.family for listener in self._inherited}
-        wanted: set[Path | int] = set()
-        if socket.AF_UNIX not in families:
-            wanted.add(settings.socket)
+        wanted: list[Path | int] = []
         if settings.tcp_port and socket.AF_INET not in families:
-            wanted.add(settings.tcp_port)
-        for place in set(self._own) - wanted:
+            wanted.append(settings.tcp_port)
+        if socket.AF_UNIX not in families:
+            wanted.append(settings.socket)
+        for place in set(self._own).difference(wanted):
             self._close(place)
-        for place in wanted - set(self._own):
-            self._own[place] = (
+        for place in wanted:
+            self._own[place] = self._own.get(place) or (
                 listen_tcp(place) if isinstance(place, int) else listen_unix(place)
             )
         return [listener.dup() for listener in (*self._inherited, *self._own.values())]

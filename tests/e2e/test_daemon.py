@@ -8,9 +8,11 @@ import json
 import os
 import shutil
 import signal
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -19,6 +21,7 @@ import pytest
 
 from engram import Memory
 from engram.core.policy import ServePolicy
+from engram.daemon import sockets
 from engram.daemon.threads import WriterThread
 from engram.errors import (
     BadRequestError,
@@ -29,7 +32,7 @@ from engram.errors import (
     UnavailableError,
 )
 from engram.vault import locks
-from tests.fakes.answers import ID, ask, free_port
+from tests.fakes.answers import ID, ask, free_port, settings_in
 from tests.fakes.world import World, until
 from tests.semantic import needs_model
 
@@ -326,6 +329,21 @@ def test_a_port_in_use_is_told_with_the_vault_of_the_daemon_that_uses_it(
     assert f"by process {started['pid']}: " in words
     assert str(world.vault) in words
     assert "`engram daemon --vaults FOLDER --tcp PORT`" in words
+
+
+def test_nobody_takes_a_daemon_as_started_that_lacks_its_port(tmp_path):
+    """A caller asks the Unix socket whether the daemon runs."""
+    settings = settings_in(tmp_path / "home", tmp_path / "v")
+    with sockets.Listeners() as listeners, socket.socket() as theirs:
+        theirs.bind((sockets.LOOPBACK, 0))
+        theirs.listen()
+        taken = replace(settings, tcp_port=theirs.getsockname()[1])
+        with pytest.raises(UnavailableError):
+            listeners.open(taken)
+        assert not settings.socket.exists()
+        for one in listeners.open(settings):
+            one.close()
+        assert settings.socket.exists()
 
 
 # -- the writer ------------------------------------------------------------------------
