@@ -14,7 +14,6 @@ from engram.errors import (
     BusyError,
     ConflictError,
 )
-from engram.serve.output import INTERRUPTED
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class TurnSender:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Return a context that prints the number of stored turns on Ctrl-C, and exits."""
+        """Return a context that prints the number of stored turns on Ctrl-C."""
         try:
             yield
         except KeyboardInterrupt:
@@ -118,7 +117,7 @@ class TurnSender:
                 f"\nengram: interrupted; turns stored already: {stored}{perhaps}. "
                 "Run it again to go on: a turn with an id is never stored twice.\n"
             )
-            raise SystemExit(INTERRUPTED) from None
+            raise
 
     def close(self) -> dict[str, Any]:
         """Return the counts, and each refusal with its reason."""
