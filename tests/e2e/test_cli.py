@@ -735,7 +735,7 @@ def test_breaking_off_tells_what_is_stored(answers, more):
             time.sleep(0.01)
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+        assert process.wait(60) == 130
         assert process.stdout.read() == b""
         said = process.stderr.read().decode()
     assert "turns stored already: 1." in said

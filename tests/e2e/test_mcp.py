@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import subprocess
+import sys
 import time
 from contextlib import asynccontextmanager
 
@@ -248,9 +249,13 @@ def test_bad_lines_are_answered_with_an_error_and_the_next_line_counts(place):
     assert answers[-1] == {"jsonrpc": "2.0", "id": 7, "result": {}}
 
 
-def test_the_first_answer_comes_within_half_a_second(place):
-    times = []
+def test_the_first_answer_comes_soon(place):
+    """Within a few times what an import of the library of the command line takes."""
+    times, yardsticks = [], []
     for _ in range(3):
+        began = time.monotonic()
+        subprocess.run([sys.executable, "-c", "import click"], check=True)
+        yardsticks.append(time.monotonic() - began)
         began = time.monotonic()
         with subprocess.Popen(
             place.command("mcp"),
@@ -266,7 +271,7 @@ def test_the_first_answer_comes_within_half_a_second(place):
             assert process.stdout.readline()
             times.append(time.monotonic() - began)
             process.stdin.close()
-    assert min(times) < 0.5
+    assert min(times) < 5 * min(yardsticks)
 
 
 def test_it_works_without_a_daemon_and_leaves_the_vault_free(tmp_path):

@@ -361,7 +361,7 @@ def test_systemd_is_told_of_start_progress_reload_and_stop(manager):
     for _ in range(3):
         one.said.clear()
         one.hear("WATCHDOG=1")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
     one.said.clear()
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
     one.process.send_signal(signal.SIGHUP)

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from engram import Memory
 from engram.daemon import sockets
 from engram.errors import LockedError
 from engram.serve import connection
-from tests.fakes.world import PATIENCE, World
+from tests.fakes.world import World
 
 HOLDER = """
 import sys, time
@@ -85,10 +84,8 @@ def test_who_has_a_vault_open_keeps_nobody_from_reading(world, holder):
     try:
         before = sorted(one for one in world.vault.rglob("*") if one.is_file())
         bytes_before = [one.read_bytes() for one in before]
-        began = time.monotonic()
         assert "peanuts" in world.engram("recall", "what is Carla allergic to?")
         assert json.loads(world.engram("list", "--json"))["total"] == 1
-        assert time.monotonic() - began < PATIENCE  # the machine may be busy
         assert sorted(o for o in world.vault.rglob("*") if o.is_file()) == before
         assert [one.read_bytes() for one in before] == bytes_before
     finally:

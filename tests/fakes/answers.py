@@ -4,9 +4,11 @@ a plain HTTP question.
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import socket
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -116,9 +118,17 @@ def serving(
         server.stop()
 
 
+PORTS = itertools.count(10_000 + os.getpid() * 37 % 20_000)
+
+
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
+    """A port below those that the kernel gives to connections, which might take it
+    before the daemon does.
+    """
+    for port in PORTS:
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError
 
 
 def ask(
@@ -134,7 +144,7 @@ def ask(
     )
     with line, line.makefile("rb") as reply:
         line.sendall(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body)
-        line.settimeout(5)
+        line.settimeout(60)
         status = int(reply.readline().split()[1])
         headers = {}
         while (header := reply.readline().strip()) != b"":

@@ -27,7 +27,7 @@ SAID = (
 def told(opened, settings):
     """A memory with a model whose answers a test scripts: it tries a batch three times."""
     with FakeServer() as server:
-        model = replace(settings.policy.model, attempts=3, timeout_seconds=2.0)
+        model = replace(settings.policy.model, attempts=3, timeout_seconds=30.0)
         chat = ModelSettings("m", server.url, api="chat", api_key="k")
         yield opened(model=chat, policy=replace(settings.policy, model=model)), server
 
@@ -58,7 +58,7 @@ def where(memory):
 
 # row: X2
 # row: C3
-@pytest.mark.parametrize("name", list(FAULTS)[:: 1 if FULL else 11])
+@pytest.mark.parametrize("name", list(FAULTS)[:: 1 if FULL else 20])
 def test_a_model_that_fails_loses_no_turn_and_no_fact(told, clock, name, covered):
     """A failed batch waits, is a dead letter in the end, and is read."""
     memory, server = told

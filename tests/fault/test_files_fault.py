@@ -43,7 +43,7 @@ def test_a_process_that_really_ends_loses_nothing_acknowledged(bench, covered):
 
 def test_an_error_at_any_call_is_told_and_heals(bench, covered):
     """Six errors, once and for good, at every call they may come from."""
-    covered("errno", bench.scenario.name, fail_everywhere(bench, None if FULL else 120))
+    covered("errno", bench.scenario.name, fail_everywhere(bench, None if FULL else 60))
 
 
 def test_a_torn_or_short_write_is_no_half_file(bench, covered):
@@ -56,7 +56,7 @@ def test_a_kill_during_recovery_is_recovered_from(bench, covered):
     covered(
         "kill in recovery (pairs)",
         bench.scenario.name,
-        kill_twice(bench, 800 if FULL else 60),
+        kill_twice(bench, 800 if FULL else 24),
     )
 
 
@@ -65,7 +65,7 @@ def test_a_power_cut_at_any_call_loses_nothing_acknowledged(bench, covered):
     covered(
         "power cut (states)",
         bench.scenario.name,
-        cut_power(bench, per_cut=20 if FULL else 4),
+        cut_power(bench, per_cut=20 if FULL else 2),
     )
 
 

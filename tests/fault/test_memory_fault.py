@@ -44,10 +44,10 @@ from engram.errors import EngramError
 from engram.vault.store import ACTIONS, HASHES
 
 FORKS = 12 if FULL else 1
-TEARS = 32 if FULL else 3
+TEARS = 32 if FULL else 2
 PAIRS = 30 if FULL else 1
-CUTS = 90 if FULL else 4
-SHARE = 1 if FULL else 20
+CUTS = 90 if FULL else 2
+SHARE = 1 if FULL else 40
 """Of the other points of a full run, one in so many."""
 
 WORKS = [

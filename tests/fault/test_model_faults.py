@@ -16,6 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from harness import FULL
 
 from engram.config import ModelSettings
 from engram.core.policy import ExtractionPolicy, ModelPolicy
@@ -57,7 +58,7 @@ TURNS = (
 MOVED = fact("t1", "I moved to Lisbon", "Ana moved to Lisbon.")
 GOOD = json.dumps({"facts": [MOVED]})
 COMPLETION = json.dumps({"choices": [{"message": {"content": GOOD}}]}).encode()
-SLACK = 4.0
+SLACK = 20.0
 """Seconds that a loaded machine may add to a timeout."""
 
 # Reply and whether the batch may be tried again, by name.
@@ -244,7 +245,16 @@ def fake():
         yield server
 
 
-@pytest.fixture(params=["chat", "responses"])
+APIS = ("chat", "responses")
+EACH = [
+    (name, api)
+    for number, name in enumerate(FAULTS)
+    for api in (APIS if FULL else APIS[number % 2 :][:1])
+]
+"""Each fault in one of the two forms at least."""
+
+
+@pytest.fixture(params=APIS)
 def api(request):
     return request.param
 
@@ -260,17 +270,16 @@ def asking(base_url, api="chat", *, seconds=20.0, spend=None):
     return extract(TURNS, model, ExtractionPolicy(), policy)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(("name", "api"), EACH)
 def test_a_fault_is_a_model_error_in_words(fake, api, name):
     """What happened, where, what to do, and whether the batch may be tried again; never
     another exception.
     """
     step, retryable = FAULTS[name]
     fake.script(step)
-    started = time.monotonic()
     with pytest.raises(ModelError) as caught:
         asking(fake.url, api)
-    assert time.monotonic() - started < 20 + SLACK
+    assert "within" not in caught.value.what  # nothing waits for the timeout
     assert caught.value.retryable is retryable
     assert caught.value.what
     assert caught.value.fix

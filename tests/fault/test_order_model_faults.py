@@ -105,7 +105,7 @@ def settings_at(root):
     )
     policy = loaded.policy
     quiet = replace(policy.files, quiet_seconds=0, settle_most_seconds=0)
-    short = replace(policy.model, timeout_seconds=2.0, attempts=100)
+    short = replace(policy.model, timeout_seconds=30.0, attempts=100)
     soon = replace(policy.profiles, profile_lines=10, identity_chars=100)
     return replace(
         loaded, policy=replace(policy, files=quiet, model=short, profiles=soon)
@@ -282,7 +282,7 @@ def world(lived, tmp_path):
     return tmp_path / "world"
 
 
-@pytest.mark.parametrize("name", list(CASES)[:: 1 if FULL else 12])
+@pytest.mark.parametrize("name", list(CASES)[:: 1 if FULL else 24])
 def test_no_fault_of_a_model_loses_anything_and_the_next_run_makes_it_good(
     world, covered, name
 ):

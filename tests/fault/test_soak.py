@@ -18,7 +18,7 @@ from ledger import turns_filed
 from engram import config
 from engram.memory import VaultMemory
 
-DAYS, TURNS = (30, 20_000) if FULL else (3, 600)
+DAYS, TURNS = (30, 20_000) if FULL else (2, 400)
 TALK = 20
 WARM = 0.2
 GROWTH_MB = 20

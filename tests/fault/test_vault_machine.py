@@ -39,7 +39,7 @@ from engram.recall import search
 from engram.recall.request import request_for
 from engram.vault.usage import DEVICE
 
-SHARES, RUNS, STEPS = (4, 50, 50) if FULL else (1, 10, 25)
+SHARES, RUNS, STEPS = (4, 50, 50) if FULL else (1, 6, 25)
 SEED = int(os.environ.get("ENGRAM_SEED", "20261120"))
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 WORDS = [

@@ -89,5 +89,5 @@ def test_the_thread_of_a_connection_ends_with_its_model():
             one for one in set(threading.enumerate()) - before if one.name == "model"
         ]
         del model
-        thread.join(5)
+        thread.join(60)
         assert not thread.is_alive()

@@ -168,7 +168,7 @@ def test_an_id_that_only_the_vault_knows_is_waited_for(memory, opened, settings,
         with ThreadPoolExecutor(1) as pool:
             answer = pool.submit(observe, later, turn(1))
             later.catch_up()
-            assert answer.result(10)["duplicates"] == 1
+            assert answer.result(60)["duplicates"] == 1
     finally:
         later.close()
 

@@ -543,7 +543,7 @@ def test_a_flush_ends_when_the_vault_is_let_go_of(opened):
         waits.wait()
         opened()
         with pytest.raises(UnavailableError, match="closed"):
-            asked.result(5)
+            asked.result(60)
 
 
 def test_a_wish_that_is_refused_leaves_nothing_behind(memory):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from dataclasses import replace
 
 import pytest
@@ -200,16 +199,20 @@ def test_an_answer_in_no_known_form_says_nothing(raw):
 
 
 class Slow(FakeAnswers):
-    """A memory that takes two seconds."""
+    """A memory that takes until it is told."""
+
+    def __init__(self):
+        super().__init__()
+        self.goes_on = threading.Event()
 
     def call(self, name, params, standing="chat"):
         if name == "context":
-            time.sleep(2)
+            self.goes_on.wait(60)
         return super().call(name, params, standing)
 
 
 @pytest.mark.parametrize("broken", ["slow", "fault", "surprise"])
-def test_a_request_passes_within_half_a_second_when_memory_fails(tmp_path, broken):
+def test_a_request_passes_when_memory_fails(tmp_path, broken):
     answers = Slow() if broken == "slow" else FakeAnswers()
     if broken == "fault":
         answers.results["context"] = UnavailableError("starting")
@@ -221,20 +224,19 @@ def test_a_request_passes_within_half_a_second_when_memory_fails(tmp_path, broke
             tmp_path / "home", tmp_path / "vault", ENGRAM_PROXY_BASE_URL=upstream.url
         )
         with serving(answers, settings) as socket:
-            began = time.monotonic()
             status, headers, _ = ask(
                 socket,
                 "POST /proxy/v1/chat/completions HTTP/1.1\nHost: engram\n"
                 f"Content-Type: application/json\nContent-Length: {len(body)}",
                 body,
             )
-            took = time.monotonic() - began
+            if broken == "slow":
+                answers.goes_on.set()
         assert status == 200
         assert upstream.requests[0][2] == body
         assert headers["x-engram-memory"] == (
             "none: late" if broken == "slow" else "none: fault"
         )
-        assert took < 1.5
     assert [name for name, _ in answers.calls].count("observe") == 2
 
 

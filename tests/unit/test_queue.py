@@ -70,7 +70,7 @@ def test_closing_wakes_whoever_waits(queue):
         waits.wait()
         queue.close()
         with pytest.raises(UnavailableError, match="closed"):
-            asked.result(5)
+            asked.result(60)
     assert queue.wait({2}, 0)
 
 
