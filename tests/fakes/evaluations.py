@@ -70,27 +70,3 @@ def realtalk():
         "events_session_1": {},
         "qa": [_question("What is the dog's name?", "Biscuit", ["D1:3"], 1)],
     }
-
-
-def longmemeval():
-    """Two questions with their own sessions, as in
-    https://github.com/xiaowu0162/LongMemEval; the last one has no answer.
-    """
-    question = {
-        "question_id": "q-1",
-        "question_type": "single-session-user",
-        "question": "What is Anna allergic to?",
-        "answer": "peanuts",
-        "question_date": "2023/05/30 (Tue) 23:40",
-        "haystack_session_ids": ["a", "b"],
-        "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 10:00"],
-        "haystack_sessions": [
-            [
-                {"role": "user", "content": SAID[0][1], "has_answer": True},
-                {"role": "assistant", "content": "I will remember it."},
-            ],
-            [{"role": "user", "content": SAID[3][1]}],
-        ],
-        "answer_session_ids": ["a"],
-    }
-    return [question, question | {"question_id": "q-2_abs", "question": "Who is Bo?"}]

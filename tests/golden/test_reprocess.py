@@ -86,6 +86,16 @@ def test_a_models_recorded_replies_make_the_same_vault_and_the_difference_is_sho
     assert "Anna switched to oat milk" not in first["gone"]
 
 
+# row: X20
+def test_a_restart_and_a_rebuild_change_no_byte(lived, opened):
+    """Looking is not touching."""
+    lived.save()
+    before = tree(lived.settings.vault)
+    later = opened()
+    later.call("reindex", {})
+    assert tree(later.settings.vault) == before
+
+
 # row: X25
 def test_the_title_of_a_conversation_is_kept(opened, tmp_path):
     memory = opened()
@@ -102,19 +112,17 @@ def test_the_title_of_a_conversation_is_kept(opened, tmp_path):
     assert "- Hot drinks" in note.read_text()
 
 
-def test_a_file_is_no_place_for_a_new_vault(lived, tmp_path):
+def test_a_file_is_no_place_for_a_new_vault(settings, tmp_path):
     """It is named; and so is a vault that is none."""
     (tmp_path / "a.py").write_text("x")
     with pytest.raises(BadRequestError, match="this is a file"):
-        reprocess(lived.settings, tmp_path / "a.py", quiet)
+        reprocess(settings, tmp_path / "a.py", quiet)
     with pytest.raises(NotFoundError, match="engram init"):
-        reprocess(
-            replace(lived.settings, vault=tmp_path / "none"), tmp_path / "new", quiet
-        )
+        reprocess(replace(settings, vault=tmp_path / "none"), tmp_path / "new", quiet)
 
 
-def test_a_folder_that_holds_something_is_left_alone(lived, tmp_path):
+def test_a_folder_that_holds_something_is_left_alone(settings, tmp_path):
     (tmp_path / "mine.md").write_text("mine")
     with pytest.raises(ConflictError, match="not empty"):
-        reprocess(lived.settings, tmp_path, quiet)
+        reprocess(settings, tmp_path, quiet)
     assert (tmp_path / "mine.md").read_text() == "mine"

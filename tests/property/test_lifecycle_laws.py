@@ -13,9 +13,7 @@ from engram.core.decay import LAYERS
 from engram.core.lifecycle import (
     STAGES,
     Forecast,
-    archive_reason,
     departure,
-    expiry_reason,
     fading_reason,
     forecast,
     hidden_reason,
@@ -25,7 +23,6 @@ from engram.core.lifecycle import (
     settlement,
     stage,
     tier_move,
-    trash_reason,
 )
 from engram.core.policy import Policy
 from engram.core.records import STATUSES, Fact, Usage, Vitals
@@ -178,20 +175,6 @@ def test_what_is_not_on_the_list_of_what_fades_stays_active(
             None,
             ("archive", "expired"),
         }
-
-
-@RUNS
-@given(facts, usages, vitals, clocks)
-def test_the_order_is_trash_expiry_archive(fact, usage, values, now):
-    """What happens is what the first rule that speaks says, with its words."""
-    rules = (
-        ("trash", trash_reason(fact, usage, now, POLICY)),
-        ("archive", expiry_reason(fact, now)),
-        ("archive", archive_reason(fact, usage, values, now, POLICY)),
-    )
-    assert departure(fact, usage, values, now, POLICY) == next(
-        (rule for rule in rules if rule[1]), None
-    )
 
 
 @RUNS

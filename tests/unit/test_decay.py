@@ -13,7 +13,6 @@ import pytest
 from engram.core.decay import (
     after_evidence,
     after_recall,
-    curve,
     decay_score,
     half_life,
     retention,
@@ -23,7 +22,7 @@ from engram.core.decay import (
 from engram.core.lifecycle import (
     stage,
 )
-from engram.core.policy import CURVES, DecayPolicy, Policy
+from engram.core.policy import Policy
 from engram.core.records import Fact, Usage, Vitals
 
 THEN = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -41,13 +40,6 @@ EPISODE = Fact(
 )
 NOTE = replace(EPISODE, kind="note", text="Anna lives in Oslo.")
 SKILL, CODE = replace(NOTE, category="skill"), replace(NOTE, layer="codebase")
-
-
-def in_mode(mode):
-    form = CURVES[mode]
-    return replace(
-        POLICY, decay=DecayPolicy(bend=form.bend, linear_share=form.linear_share)
-    )
 
 
 def used(access, gradient=1.0, salience=0.5, **more):
@@ -83,17 +75,6 @@ def test_what_nobody_recalled_fades_by_its_confidence(confidence, rate):
         "salience", replace(NOTE, confidence=confidence), UNUSED, 1.0, POLICY
     )
     assert found == pytest.approx(rate, abs=1e-15)
-
-
-# row: B7
-@pytest.mark.parametrize(
-    ("before", "gap", "gradient"),
-    [(0.0, 3, 1.1), (3.0, 5, 1.1), (5.0, 3, 0.95), (3.0, 3, 1.0), (3.0, 0, 0.95)],
-)
-def test_recalls_that_move_apart_slow_the_fading(before, gap, gradient):
-    """Longer than the last gap + .1, shorter − .05, the same nothing; the gap is kept."""
-    usage = after_recall(NOTE, used(2, gap_days=before), THEN + gap * DAY, 0.0, POLICY)
-    assert (usage.gap_days, usage.gradient) == (gap, gradient)
 
 
 # -- seed B's scenarios ----------------------------------------------------------------
@@ -169,19 +150,6 @@ def test_only_episodes_are_forgotten(fact, days):
     assert (retention(fact, UNUSED, THEN + 400 * DAY, 1.0, POLICY) == 1.0) is (
         days == math.inf
     )
-
-
-# row: D5
-@pytest.mark.parametrize(
-    ("access", "gain"),
-    [(0, 0.0), (1, 0.0347), (20, 0.1522), (402, 0.2999), (403, 0.3), (10**9, 0.3)],
-)
-def test_recalls_hold_on_to_what_is_left(access, gain):
-    """`.05·ln(1 + n)`, at most .3, in every mode, and never above 1."""
-    for mode in CURVES:
-        late = retention(EPISODE, used(access), THEN + 90 * DAY, 1.0, in_mode(mode))
-        assert late == pytest.approx(curve(mode, 3) + gain, abs=5e-5)
-        assert retention(EPISODE, used(access), THEN, 1.0, in_mode(mode)) == 1.0
 
 
 # row: D8

@@ -110,12 +110,18 @@ def test_each_command_answers_with_one_json_object(asked, vault, name):
     if not list(vault.glob("facts/*/*.md")):
         asked("import", "turns.jsonl")
         asked("remember", "I promise to call Anna on Friday.")
-    rows = asked("list")["memories"]
-    place = {
-        ID: next(row["id"] for row in rows if row["category"] != "commitment"),
-        "STRETCH": asked("sessions")["sessions"][0]["id"],
-        "PROMISE": next(r["id"] for r in rows if r["category"] == "commitment"),
-    }
+
+    def place(one):
+        if one == "STRETCH":
+            return asked("sessions")["sessions"][0]["id"]
+        if one not in {ID, "PROMISE"}:
+            return one
+        rows = asked("list")["memories"]
+        is_promise = one == "PROMISE"
+        return next(
+            row["id"] for row in rows if (row["category"] == "commitment") is is_promise
+        )
+
     parts = name.split()
     given = ARGUMENTS.get(name, [ID] if name in WITH_ID else [])
     if parts[0] == "review" and len(parts) > 1:
@@ -124,7 +130,7 @@ def test_each_command_answers_with_one_json_object(asked, vault, name):
         given = [asked("runs")["runs"][0]["id"], "--dry-run"]
     if name in {"token revoke", "token rotate"}:
         asked("token", "create", *given)
-    found = asked(*parts, *(place.get(one, one) for one in given))
+    found = asked(*parts, *map(place, given))
     missing = parts[0] == "review" and len(parts) > 1
     assert ("code" in found and "what" in found) == missing, found
 
