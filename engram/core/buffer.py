@@ -36,15 +36,17 @@ def flush_reason(
     """Return why the waiting turns of a session are due now, or None (`C2`).
 
     The reasons, in order: a turn has a high signal and was followed by a reply or by
-    `reply_seconds` of silence; at least `turns` turns wait; the oldest has waited
-    `minutes`, so that two turns followed by silence are extracted too.
+    `reply_seconds` of silence; at least `turns` turns wait, and with a model the reply to
+    the last of them is there; the oldest has waited `minutes`, so that two turns followed
+    by silence are extracted too.
     """
     if not waiting:
         return None
     urgent = _urgent_time(waiting, policy)
     if urgent and now >= urgent:
         return "high signal"
-    if len(waiting) >= policy.turns:
+    unanswered = policy.reply_seconds > 0 and _is_user(waiting[-1])
+    if len(waiting) - unanswered >= policy.turns:
         return f"{policy.turns} turns"
     if now >= _oldest_time(waiting, policy):
         return f"{policy.minutes:g} minutes"

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engram.core.language.equal_statements import statement_hashes, without_answer
-from engram.core.language.quotations import parts
+from engram.core.language.quotations import without_parts
 from engram.core.language.sentences import sentences
 from engram.core.language.topics import content, is_question
 
@@ -259,8 +259,7 @@ class TombstoneSet:
         if not self.stones or utterance.by != "user" or utterance.at is None:
             return []
         found: dict[tuple[str, str, str], Tombstone] = {}
-        for start, end in reversed(parts(text)):
-            text = text[:start] + "\n" + text[end:]
+        text = without_parts(text)
         for start, end in sentences(text):
             sentence = text[start:end]
             if is_question(sentence):

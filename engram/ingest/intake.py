@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.buffer import WaitingTurn
 from engram.core.language.privacy import with_privacy
+from engram.core.language.quotations import without_parts
 from engram.core.language.signals import scan, table
 from engram.core.records import FiledTurn, Turn
 from engram.core.text import note_name
@@ -454,7 +455,10 @@ class Intake:
         # too.
         if filed.turn.private:
             return WaitingTurn(seq, filed, "high", now)
-        signals = scan(filed.turn.text, self.patterns, self.settings.policy.signals)
+        policy = self.settings.policy.signals
+        signals = scan(filed.turn.text, self.patterns, policy)
+        if signals.level == "high":  # perhaps in a pasted mail
+            signals = scan(without_parts(filed.turn.text), self.patterns, policy)
         return WaitingTurn(seq, filed, signals.level, now)
 
     # -- places ------------------------------------------------------------------------

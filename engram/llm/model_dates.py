@@ -66,7 +66,10 @@ def read_dates(item: FactReply, turn_text: str, turn: Turn, category: str) -> Fa
     until = _until(item, time_words, turn, by_words)
     if when is None:
         return FactDates(item.text, until=until)
-    text = _with_date(item.text, when, time_words, turn.occurred_at)
+    shown = when
+    if until and not by_words and until.end > when.end:
+        shown = replace(when, end=until.end)
+    text = _with_date(item.text, shown, time_words, turn.occurred_at)
     return FactDates(text, when, until, "" if by_words else BY_MODEL)
 
 

@@ -297,10 +297,11 @@ class MaintenanceLoop:
         """Yield each question with its answer; questions of a task share one call."""
         from engram.llm.answers import TASKS, answer_together, is_small
 
-        policy = self.settings.policy.model
+        policy, named = self.settings.policy.model, self.settings.model
+        small_model = named.small if named else ""
         groups: dict[tuple[str, bool, int], list[ModelQuestion]] = {}
         for number, one in enumerate(questions):
-            small = is_small(one.task, one.material, policy)
+            small = bool(small_model) and is_small(one.task, one.material, policy)
             key = (one.task, small, 0 if TASKS[one.task].together else number)
             groups.setdefault(key, []).append(one)
         for (task, small, _), group in groups.items():

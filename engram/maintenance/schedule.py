@@ -145,7 +145,7 @@ class Schedule:
     ) -> set[str]:
         """Return the tasks whose questions are asked now.
 
-        A task is ready with ten questions, or with `enough`; fewer wait for more, two
+        A task is ready with ten questions, or with `enough`; fewer wait for more, six
         weeks at most. So many small calls become a few (`X24`). Raises StorageError.
         """
         policy, wait = self.policy, dict(self.waiting)

@@ -36,12 +36,13 @@ def waiting(*levels, minutes=0.0):
         (waiting("medium", "medium", "low", "none"), None),
         (waiting("high", minutes=0.4), "high signal"),
         (waiting("none", "none", "high"), None),
-        (waiting(*["none"] * 5), "5 turns"),
+        (waiting(*["none"] * 5), None),
+        (waiting(*["none"] * 6), "5 turns"),
         (waiting(*["high"] * 5, minutes=0.4), "high signal"),
         (waiting("none", minutes=14.99), None),
         (waiting("none", minutes=15), "15 minutes"),
         (waiting("none", "none", minutes=60), "15 minutes"),
-        (waiting(*["none"] * 5, minutes=60), "5 turns"),
+        (waiting(*["none"] * 6, minutes=60), "5 turns"),
     ],
 )
 def test_a_high_signal_then_the_number_then_the_age_of_the_oldest(turns, why):
@@ -61,6 +62,11 @@ def test_an_urgent_turn_waits_for_the_reply_to_it():
     assert flush_reason(answered, NOW, POLICY) == "high signal"
     assert flush_reason([*answered, asked], NOW, POLICY) is None
     assert flush_reason(answered[1:], NOW, POLICY) == "high signal"
+    kept = [replace(one, level="none") for one in answered]
+    assert flush_reason([*kept, *kept, kept[0]], NOW, POLICY) is None
+    assert flush_reason([*kept, *kept, kept[1]], NOW, POLICY) == "5 turns"
+    alone = replace(POLICY, reply_seconds=0)  # without a model
+    assert flush_reason([*kept, *kept, kept[0]], NOW, alone) == "5 turns"
 
 
 # row: C2

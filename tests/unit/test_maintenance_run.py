@@ -350,7 +350,7 @@ def test_a_week_is_due_on_sunday_at_two(last, now, is_due):
 
 
 # row: X24
-def test_questions_wait_for_others_of_their_task_two_weeks_at_most(tmp_path):
+def test_questions_wait_for_others_of_their_task_six_weeks_at_most(tmp_path):
     """Also over a restart; with a clock that was wrong they wait for nothing."""
     path, now = tmp_path / "state" / "consolidation.json", at("2026-11-20T12:00")
     schedule = Schedule(path, BERLIN, POLICY)
@@ -363,9 +363,9 @@ def test_questions_wait_for_others_of_their_task_two_weeks_at_most(tmp_path):
     assert ready(schedule, describe=10, probe=4) == {"describe"}
     assert ready(schedule, describe=1) == set()
     again = Schedule(path, BERLIN, POLICY)
-    assert ready(again, 13, describe=2) == ready(again, 13) == set()
-    assert ready(again, 14, describe=2) == {"describe"}
-    assert ready(again, 15, describe=2) == set()
+    assert ready(again, 41, describe=2) == ready(again, 41) == set()
+    assert ready(again, 42, describe=2) == {"describe"}
+    assert ready(again, 43, describe=2) == set()
     assert ready(again, -1, describe=2) == {"describe"}
 
 

@@ -81,7 +81,9 @@ def fake():
 @pytest.fixture
 def told(opened, fake, settings):
     """A memory with a model, which is asked for a rolling summary every four turns."""
-    talks = replace(settings.policy.sessions, rolling_model_turns=4)
+    talks = replace(
+        settings.policy.sessions, rolling_model_turns=4, session_model_turns=4
+    )
     policy = replace(settings.policy, sessions=talks)
     return opened(model=ModelSettings("fake", fake.url), policy=policy)
 

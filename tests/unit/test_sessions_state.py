@@ -45,7 +45,9 @@ def told(opened, settings):
     """
     with FakeServer() as fake:
         fake.script(answers)
-        talks = replace(settings.policy.sessions, rolling_model_turns=4)
+        talks = replace(
+            settings.policy.sessions, rolling_model_turns=4, session_model_turns=4
+        )
         policy = replace(settings.policy, sessions=talks)
         memory = opened(model=ModelSettings("fake", fake.url), policy=policy)
         memory.executor.attended = True
@@ -96,9 +98,9 @@ def test_the_timeline_of_the_seed(told, clock):
     assert not list((told.settings.vault / "sessions").rglob("*.md"))
     assert context(told)["state"]["rollingSummary"] == "So far 4 turns."
     assert "So far 4 turns." in context(told)["text"]
-    # The fifth makes a batch: the file comes, and with it the text.
+    # The fifth, a reply, makes a batch: the file comes, and with it the text.
     clock.advance(minutes=1)
-    say(told, "The tram in Porto was number 5.")
+    say(told, "The tram in Porto was number 5.", role="assistant")
     assert frontmatter.read(file(told, first).encode()).keys["rolled"] == 4
     # 30 minutes of silence: it goes on. 31: it has ended, and is summed up.
     clock.advance(minutes=30)
@@ -158,10 +160,10 @@ def test_two_sessions_side_by_side_do_not_overwrite_each_other(told):
     """Each rolling text is in the file of its own talk, and in the context of its own
     session.
     """
-    for number in range(5):
+    for number in range(6):
         say(told, f"The tram in Porto was number {number}.", "trip")
         say(told, f"The oven in the hall was at {number}.", "cake")
-    for number in range(5, 10):
+    for number in range(6, 10):
         say(told, f"The oven in the hall was at {number}.", "cake")
     assert context(told, session="trip")["parts"]["rolling"] == [
         "- [engram (summary), this conversation so far] So far 4 turns."

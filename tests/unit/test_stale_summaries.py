@@ -166,7 +166,9 @@ def test_what_a_model_told_of_hidden_words_goes_and_comes_back(opened, settings,
     """A paraphrase shares no word with them."""
     with FakeServer() as fake:
         fake.script(answers)
-        talks = replace(settings.policy.sessions, rolling_model_turns=4)
+        talks = replace(
+            settings.policy.sessions, rolling_model_turns=4, session_model_turns=4
+        )
         policy = replace(settings.policy, sessions=talks)
         memory = opened(model=ModelSettings("fake", fake.url), policy=policy)
         observe(memory, TENT, SECRET, LATER, "I had soup.", "It rained.")

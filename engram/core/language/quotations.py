@@ -144,6 +144,13 @@ def _joined(found: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
+def without_parts(text: str) -> str:
+    """Return `text` without the parts that another author wrote."""
+    for start, end in reversed(parts(text)):
+        text = text[:start] + "\n" + text[end:]
+    return text
+
+
 def quoted(text: str, words: str) -> str:
     """Return the part by another author that contains `words`, or '' (`X27`).
 

@@ -13,6 +13,7 @@ from engram.core.text import note_name
 from engram.maintenance.passes.generated_text import (
     by_weight,
     memories_by_entity,
+    name_words,
     numbered,
 )
 from engram.maintenance.passes.groups import proposal_on
@@ -122,10 +123,14 @@ def _bridge(
 def _unrelated_pairs(
     view: PassView, known: Mapping[str, Sequence[MemoryState]]
 ) -> list[tuple[str, str]]:
-    """Return unrelated pairs whose memories share rare terms, most similar first."""
+    """Return unrelated pairs whose memories share rare terms, most similar first.
+
+    The user's own name is none of them.
+    """
     policy = view.policy.profiles
+    owner = name_words(view)
     terms = {
-        path: _distinct_terms(memories, view.entities[path])
+        path: _distinct_terms(memories, view.entities[path]) - owner
         for path, memories in known.items()
     }
     related = {

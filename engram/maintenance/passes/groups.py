@@ -24,7 +24,7 @@ Pair = tuple["MemoryState", "MemoryState"]
 def seeds(view: PassView) -> list[MemoryState]:
     """Return the active memories that are not conclusions, latest first (`D9`).
 
-    Highly sensitive ones are left out: groups are given to a model, and the results to
+    A settled promise is none: it waits for nothing. Highly sensitive ones are left out: groups are given to a model, and the results to
     all personas (`B17`).
     """
 
@@ -34,6 +34,7 @@ def seeds(view: PassView) -> list[MemoryState]:
             for one in view.active()
             if one.fact.origin not in trust.DERIVED_ORIGINS
             and one.fact.sensitivity != HIGH
+            and not one.fact.done
         )
         return sorted(memories, key=lambda one: (-last_evidence(one), one.fact.id))
 

@@ -549,6 +549,7 @@ def _probe_neighbours(view: PassView, now: datetime, day: str) -> dict[str, list
         if decay.layer_of(one.fact) in {"semantic", "procedural"}
         and idle_days(one, now) >= policy.probe_days
         and not one.protected
+        and (one.fact.valid_until is None or one.fact.valid_until > now)
     ]
     found: dict[str, list[str]] = {}
     for one in sorted(lasting, key=chance)[: policy.probes]:

@@ -364,14 +364,15 @@ def _ask_verdicts(
 ) -> list[Step]:
     """Ask about the pairs without a verdict; add the answer to `known`.
 
-    Two statements that a model extracted from one turn count as different.
+    Two statements that a model extracted from one conversation count as different: it
+    was shown the first with the second.
     """
     new = [
         (newer, older)
         for newer, older in alike
         if _verdict(known, (newer, older)) is None
         and not (
-            newer.fact.source == older.fact.source
+            _talk(newer) == _talk(older)
             and newer.fact.origin == older.fact.origin == "model"
         )
     ]
@@ -437,6 +438,10 @@ def _verdict_file(
     ]
     content = "{" + ",\n".join(lines) + "}\n"
     return FileWrite(decide.JUDGEMENTS_FILE, content.encode(), f"{new} pairs judged")
+
+
+def _talk(one: MemoryState) -> str:
+    return one.fact.source.partition("#")[0]
 
 
 def _pair_key(pair: Pair) -> str:

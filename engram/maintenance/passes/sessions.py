@@ -215,7 +215,10 @@ def _material(
     parts: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Return turns of a conversation with its day and the names of the user."""
-    more = {"day": local_date(view, talk.started), "user": list(view.owner)}
+    more = {
+        "day": local_date(view, talk.started),
+        "user": list(entity_names(view).owner_names()),
+    }
     return model_input(turns, view.policy.sessions, parts, **more)
 
 
@@ -328,7 +331,7 @@ def _spine_material(
         if str(keys.get("ended", since)) >= since
     ]
     return {
-        "user": list(view.owner),
+        "user": list(entity_names(view).owner_names()),
         "today": local_date(view, now),
         "before": earlier,
         "facts": facts,
@@ -583,17 +586,18 @@ def _section_of(
     """Return the section of the persona summary for a memory, or ''.
 
     An `attribute` of the user, such as home, work or health, belongs to the profile in
-    every category; family and pets belong to people.
+    every category; family and pets belong to people. A taste of somebody else belongs
+    nowhere.
     """
     category = category_of(fact.category)
     if category.promise and (not is_open(fact) or is_past(fact, now, past_days)):
         return ""
     if attribute and not category.promise:
         return "people" if attribute in {"family", "pet"} else "profile"
-    if category.spine:
+    is_own = all(map(is_owner, fact.about[:1]))
+    if category.spine and (is_own or category.spine != "profile"):
         return category.spine
-    is_own = all(map(is_owner, fact.about[:1])) and fact.kind == "note"
-    return "profile" if is_own else ""
+    return "profile" if is_own and fact.kind == "note" else ""
 
 
 def _plain(fact: Fact) -> str:
