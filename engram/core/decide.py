@@ -45,7 +45,6 @@ OUTDATED = "the user said that it is over"
 REPLACED = "something else holds now (read by a model)"
 OVER = "it is over (read by a model)"
 SUPPORTED = "more likely by another statement (read by a model)"
-CORRECTED_BY_USER = "the user corrected the value (rule of corrections)"
 SAID_AGAIN = "the statement that it had replaced was made again (rule)"
 STANDS = "a person stands by the old one"
 
@@ -54,7 +53,7 @@ JUDGED_THE_SAME = "judged the same as another"
 """The reason of maintenance for superseding a memory with another one (`A22`)."""
 
 RelationKind = Literal["same", "contradicts", "independent"]
-Relation = Literal["", "repeats", "supports", "replaces", "ends", "corrects"]
+Relation = Literal["", "repeats", "supports", "replaces", "ends"]
 EffectAction = Literal[
     "confirm",
     "reinforce",
@@ -364,25 +363,21 @@ def _supported(
 class _Claim:
     """The claim that a statement ends a known fact, the reason, and how it is known.
 
-    By the user's correction, by the states in the words, by the latest words of the
-    user, which may change again, or by a link of a model.
+    By the states in the words, by the latest words of the user, which may change again,
+    or by a link of a model.
     `unclear` is true if another fact may be meant; `begins` is the later time at which
     the change happens.
     """
 
     known: Known
     why: str
-    by: Literal["user", "states", "rival", "link"]
+    by: Literal["states", "rival", "link"]
     unclear: bool = False
     begins: datetime | None = None
 
 
 def _claims(new: Statement, known: Sequence[Known]) -> Iterator[_Claim]:
     """Yield the claims of a statement, the surest first."""
-    corrected = [one for one in known if one.relation == "corrects"]
-    if corrected:
-        yield from (_Claim(one, CORRECTED_BY_USER, "user") for one in corrected)
-        return
     linked = [one for one in known if one.relation in {"replaces", "ends"}]
     yield from _by_states(new, known)
     yield from (_Claim(one, SAID_AGAIN, "rival") for one in known if one.undone)
@@ -476,7 +471,7 @@ def _outcome(
     """
     one, fact = claim.known, claim.known.fact
     happened = is_event(fact) and not category_of(fact.category).promise
-    if happened and not new.corrects and claim.by != "user":
+    if happened and not new.corrects:
         return _Outcome(None, "what happened stays")
     if one.newer:
         is_older = one.relation == "replaces"
@@ -537,7 +532,7 @@ def _end(new: Statement, claim: _Claim, begins: datetime | None) -> Effect:
             return Effect("settle", fact, outcome, settled=tag)
     if begins:
         return Effect("schedule", fact, why, until=begins)
-    wrong = claim.by == "user" or (new.finds_wrong and claim.by != "rival")
+    wrong = new.finds_wrong and claim.by != "rival"
     return Effect("supersede", fact, why, add_tombstone=wrong)
 
 

@@ -348,7 +348,6 @@ def _relations(said: Said) -> dict[str, Relation]:
         found |= {said.links.same: "repeats"} if said.links.same else {}
         found |= dict.fromkeys(said.links.ends, "ends")
         found |= dict.fromkeys(said.links.replaces, "replaces")
-        found |= dict.fromkeys(said.links.corrects, "corrects")
     return found
 
 

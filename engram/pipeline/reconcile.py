@@ -21,7 +21,6 @@ from engram.errors import ConflictError, NotFoundError
 from engram.pipeline.apply import PlanWriter
 from engram.pipeline.boxes import BoxWriter
 from engram.pipeline.compare import Comparison
-from engram.pipeline.corrections import Corrections
 from engram.pipeline.entities import EntityWriter
 from engram.pipeline.entity_removal import EntityRemoval
 from engram.pipeline.forgetting import Forgetting
@@ -45,9 +44,6 @@ if TYPE_CHECKING:
     from engram.core.decide import Decision
     from engram.ingest.queue import Batch
     from engram.pipeline.usage import UsageTracker
-
-FIRST_CORRECTED = 1000
-"""Ordinal of the first corrected statement of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +105,6 @@ class Reconciler:
         self.entity_removal = EntityRemoval(self.entity_writer, self.index)
         self.imports = ImportRuns(self.turn_edits)
         self.promises = PromiseSettler(note_writer)
-        self.corrections = Corrections(self.retraction)
         self.plan_writer = PlanWriter(
             note_writer,
             usage_tracker,
@@ -143,9 +138,10 @@ class Reconciler:
         plan.rows += self.owner_names.learn(extraction, public, now)
         kept = [one for one in numbered if one[0] in extraction.candidates]
         steps = self._steps(plan)
-        planned = list(self._plan_candidates(steps, batch, extraction, kept, turns))
-        extraction = replace(extraction, candidates=tuple(one for one, _ in planned))
-        results = [result for _, result in planned]
+        results = [
+            steps.file(batch, extraction, one, turns[one.turn_id], ordinal)
+            for one, ordinal in kept
+        ]
         for end in extraction.ended:
             steps.end_known(extraction.extractor, end, turns[end.turn_id])
         self.promises.enter(map(withdrawn.remaining, turns.values()), plan)
@@ -169,35 +165,6 @@ class Reconciler:
             tuple(by_action.get("review", ())),
             skipped,
         )
-
-    def _plan_candidates(
-        self,
-        steps: CandidateSteps,
-        batch: Batch,
-        extraction: Extraction,
-        numbered: Sequence[tuple[Candidate, int]],
-        turns: Mapping[str, FiledTurn],
-    ) -> Iterator[tuple[Candidate, CandidateResult]]:
-        """Decide on every candidate, then on the corrections of the user.
-
-        A correction replaces the candidates that were extracted from its own sentence.
-        """
-        decide = partial(steps.file, batch, extraction)
-        requests = self.corrections.requests(turns.values())
-        for candidate, ordinal in numbered:
-            if not any(request.covers(candidate) for request in requests):
-                filed = turns[candidate.turn_id]
-                yield candidate, decide(candidate, filed, ordinal)
-        for number, request in enumerate(requests):
-            corrected = self.corrections.candidate(request, steps.plan)
-            if corrected:
-                ordinal = FIRST_CORRECTED + number
-                yield corrected, decide(corrected, request.turn, ordinal)
-                self.corrections.hide(request, corrected, steps.plan)
-                continue
-            for candidate, ordinal in numbered:
-                if request.covers(candidate):
-                    yield candidate, decide(candidate, request.turn, ordinal)
 
     def _steps(self, plan: WritePlan) -> CandidateSteps:
         return CandidateSteps(

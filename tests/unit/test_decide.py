@@ -86,7 +86,6 @@ MATRIX = [
     ({}, CORRECTS, REPLACED, EVENT, "active: supersede+", "something else"),
     ({}, CORRECTS, {**REPLACED, "guarded": "x"}, {}, "active: ask", "x"),
     ({}, CORRECTS, WORDS, {}, "active:", "new"),
-    ({}, {}, {"relation": "corrects"}, EVENT, "active: supersede+", "the user corr"),
     # A9: links of a model
     ({}, {}, REPLACED, {}, "active: supersede", "something else holds now"),
     ({}, {}, OVER, {}, "active: supersede", "it is over"),
@@ -270,9 +269,7 @@ KNOWN = st.builds(
     Known,
     fact=FACTS,
     similarity=st.floats(0, 1),
-    relation=st.sampled_from(
-        ("", "repeats", "replaces", "ends", "supports", "corrects")
-    ),
+    relation=st.sampled_from(("", "repeats", "replaces", "ends", "supports")),
     newer=st.booleans(),
     barred=st.sampled_from(("", "barred")),
     guarded=st.sampled_from(("", "guarded")),
@@ -314,7 +311,6 @@ def test_whatever_happens_nothing_is_lost(new, known):
         is_event(known.fact)
         and known.fact.category != "commitment"
         and not new.corrects
-        and known.relation != "corrects"
     ):
         assert not found & ends
     assert all(0 <= (one.confidence or 0) <= 1 for one in decision.effects)

@@ -49,3 +49,21 @@ def test_what_is_remembered_again_replaces_its_correction(simulation):
     run = simulation.call("runs")["runs"][0]["id"]
     simulation.call("undo", id=run)
     assert "The hint is the green house." in active(simulation)
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("words", "days"),
+    [
+        ("I quit Arla on Friday, I could not take it any more.", 0),
+        ("My last day at Arla is on Friday.", 10),
+    ],
+)
+def test_a_job_is_over_from_the_day_on_which_it_ends(simulation, words, days):
+    say(simulation, "I work at Arla in Leeds.")
+    later(simulation, 7)
+    say(simulation, words, session="later")
+    later(simulation, days)
+    assert "The user works at Arla in Leeds." not in active(simulation)
+    hits = simulation.call("recall", query="Do I still work at Arla?", k=5)["hits"]
+    assert any(hit["ended"] for hit in hits if "work at Arla" in hit["text"])

@@ -50,7 +50,7 @@ _SECTIONS: Mapping[str, str] = {
     "rules": """
         verb written ended adverbs times news additions limits long_ago undone first_person
         possessive user no_subject no_value articles after_value joins asking rows asks
-        asks_past corrects linking naming reported told kin speaker not_names greeting name_asked further
+        asks_past told kin speaker not_names greeting name_asked further
         fillers titles
     """,
     "rules.groups": "*",

@@ -116,7 +116,6 @@ _HOLES = {
 _HOLE = re.compile(r"\{(\w+?)(\d?)\}")
 _GROUPED = re.compile(r"<(\w+)>")
 _CAPITAL = r"(?-i:(?=[^\W\d_a-zß-öø-ÿ]))"
-_NAMED = rf"(?P<name>{_CAPITAL}[\w'’-]+(?: {_CAPITAL}[\w'’-]+)?)"
 
 
 class Grammar:
@@ -183,14 +182,6 @@ class Grammar:
             for name, _, patterns in (entry.partition(" "),)
             for pattern in map(self._compiled, patterns.strip().split(" | "))
         )
-        self.corrects = [
-            self._compiled(form) for form in languages.entries(section["corrects"])
-        ]
-        self.linking = LazyPattern(section["linking"], re.IGNORECASE)
-        self.reported = LazyPattern(
-            languages.pattern(section["reported"]), re.IGNORECASE
-        )
-        self.naming = _phrases(section["naming"], r"\b(?:{}) " + _NAMED)
         self.as_told = self._rewriting(section.get("told", ""))
 
     def _rewriting(self, rows: str) -> Callable[[str], str]:
