@@ -135,7 +135,7 @@ def may_begin(context: DateContext) -> bool:
     if tense is None:
         return True
     whole = context.part(*context.sentence())
-    if _looks_back(whole, tense) or tense.shows("maybe_past", whole):
+    if _looks_back(whole, tense):
         return False
     return bool(context.part(*context.clause()))
 
@@ -158,13 +158,10 @@ def _evidence(context: DateContext, tense: Tense, left: int, right: int) -> int 
     """Return the direction of some tokens around the time, None without evidence."""
     words = [token.word for token in context.others(left, right)]
     part = context.part(left, right)
-    bare = tense.forms["not_evidence"].sub(" ", part)
     future = tense.has("future", words)
+    bare = tense.forms["not_evidence"].sub(" ", part)
     if _looks_back(bare, tense):
         return 0 if future else -1
-    if not future and tense.shows("maybe_past", bare):
-        return 0
-
     ahead = future or tense.has("present", words) or tense.shows("present_forms", part)
     toward = context.row[max(context.first - 1, 0) : context.first + 1]
     if any(one.letter == "x" for one in toward) and tense.has("not_past", words):

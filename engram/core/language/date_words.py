@@ -106,9 +106,8 @@ _DIGIT = LazyPattern(r"\d")
 class Tense:
     """The words and forms that show the direction of a sentence in one language.
 
-    The words are single tokens; the forms are patterns. `maybe_past` may be another
-    form, `not_evidence` contains a form that is not a past. The time of a `reported`
-    event differs from that of the report. An `undirected` sentence may be about any
+    The words are single tokens; the forms are patterns. `not_evidence` contains a form
+    that is not a past. The time of a `reported` event differs from that of the report. An `undirected` sentence may be about any
     time, such as a habit. With a `duty` a day is a deadline. A clause ends at a word of
     `conjunctions`; an event `toward` a day is before it.
     """
@@ -129,10 +128,9 @@ STOPS = frozenset(".!?;。！？；\n")
 _COMMAS = frozenset(",，、:：–—")
 _TENSE_WORDS = (
     *("past", "future", "present", "not_past", "reported", "conjunctions", "annual"),
-    "objects",
 )
 _TENSE_FORMS = (
-    *("past_forms", "maybe_past", "present_forms", "not_evidence", "undirected"),
+    *("past_forms", "present_forms", "not_evidence", "undirected"),
     *("duty", "rescheduled"),
 )
 
@@ -247,8 +245,11 @@ def _tense(code: str, section: Mapping[str, str]) -> Tense:
     words["conjunctions"] |= STOPS | _COMMAS
     if code == "en":
         words["past"] |= PAST_FORMS - words["reported"]
+    past = "|".join(sorted(PAST_FORMS))
     forms = {
-        key: LazyPattern(languages.pattern(section.get(key, "(?!)")))
+        key: LazyPattern(
+            languages.pattern(section.get(key, "(?!)")).replace("<PAST>", past)
+        )
         for key in _TENSE_FORMS
     }
     return Tense(words, forms)

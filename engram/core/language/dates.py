@@ -474,13 +474,9 @@ def _is_after_verb(context: DateContext) -> bool:
     tense = context.lexicon.tense
     left, _ = context.sentence()
     said = context.text[context.row[left].start : context.row[context.first].start]
-    ends = context.after in STOPS or not context.after
-    return tense is not None and (
-        any(
-            found.end() == len(said.rstrip())
-            for found in tense.forms["present_forms"].finditer(said)
-        )
-        or (ends and context.before in tense.words["objects"])
+    return tense is not None and any(
+        found.end() == len(said.rstrip())
+        for found in tense.forms["present_forms"].finditer(said)
     )
 
 

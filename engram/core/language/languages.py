@@ -41,7 +41,7 @@ _SECTIONS: Mapping[str, str] = {
         not_dates kinds_of_weekday clock ordinals unreal
     """,
     "tense": """
-        past past_forms maybe_past not_past not_evidence reported future present objects
+        past past_forms not_past not_evidence reported future present
         present_forms undirected duty rescheduled conjunctions annual
     """,
     "synonyms": "*",
