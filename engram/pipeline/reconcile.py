@@ -10,13 +10,12 @@ changes nothing.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.core import trust
-from engram.core.records import Candidate, Extraction, Fact, FiledTurn, Turn
+from engram.core.records import Candidate, Extraction, Fact, Turn
 from engram.errors import ConflictError, NotFoundError
 from engram.pipeline.apply import PlanWriter
 from engram.pipeline.boxes import BoxWriter

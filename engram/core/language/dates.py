@@ -41,7 +41,6 @@ from engram.core.language.date_tense import (
 from engram.core.language.date_values import DAY, GRAMMAR, RULES, DateMatch, within
 from engram.core.language.date_words import (
     LEXICONS,
-    STOPS,
     TOKEN,
     Lexicon,
     Value,
@@ -239,24 +238,11 @@ def _read(text: str, lexicon: Lexicon) -> tuple[Token, ...]:
             entry = _plain(found, lexicon)
             if "ordinal_dot" in lexicon.flags and text[end : end + 1] == ".":
                 entry = ("X", word) if _DAY_DOT_MONTH.fullmatch(word) else entry
-        if entry[0] == "b" and text[start].islower():
-            after_time = bool(out) and out[-1].letter in "iqrLSFmzg"
-            if not after_time and _is_verb(word, words[place + 1 : place + 2]):
-                entry = (".", "")
         out.append(Token(*entry, start, end, word))
         place += size
     return tuple(_joined(out) if "unspaced" in lexicon.flags else out)
 
 
-def _is_verb(month: str, after: list[str]) -> bool:
-    """Return whether the name of a month is a verb too, and no year follows."""
-    return month in _VERBS and not any(
-        len(word) == 4 and word.isdigit() for word in after
-    )
-
-
-_VERBS = frozenset({"may", "march"})
-"""Words that, in lower case, are a month only after a preposition or before a year."""
 _DAY_DOT_MONTH = re.compile(r"\d{1,2}\.\d{1,2}")
 """`28.11.`, with the dot that follows."""
 _SIGNED = {
@@ -377,11 +363,6 @@ def _is_no_date(rule: str, context: DateContext) -> bool:
     return bool(refuses and context.lexicon.tense and refuses(context))
 
 
-def _is_address(context: DateContext) -> bool:
-    """Return whether a date is the number of a house: `at 5 May Road`."""
-    return context.first > 0 and context.row[context.first - 1].letter == "@"
-
-
 def _is_amount(context: DateContext) -> bool:
     """Return whether a year is a number of things: `in 2000 words`."""
     return context.lead == "i" and _is_before_noun(context, names=False)
@@ -458,17 +439,6 @@ def _is_ordinal(context: DateContext, first: int) -> bool:
     return 1 <= value <= 31 and (dot or not word.rstrip(".").isdigit())
 
 
-def _is_time_spent(context: DateContext) -> bool:
-    """Return whether things may be counted in the time: `17 poems in two weeks`."""
-    if context.lead != "i" or direction(context) > 0:
-        return False
-    others = context.others(*context.clause())
-    return any(
-        token.word[0].isdigit() or (token.letter == "w" and token.value != 1)
-        for token in others
-    )
-
-
 def _is_after_verb(context: DateContext) -> bool:
     """Return whether a weekday follows a verb or its object: `see you Monday`."""
     tense = context.lexicon.tense
@@ -481,9 +451,7 @@ def _is_after_verb(context: DateContext) -> bool:
 
 
 _REFUSED: Mapping[str, Callable[[DateContext], bool]] = {
-    "named": _is_address,
     "year": _is_amount,
-    "counted": _is_time_spent,
     "stretch": _is_no_stretch,
     "month": _is_no_month,
     "holiday": _is_no_holiday,
