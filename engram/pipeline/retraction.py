@@ -169,8 +169,6 @@ class Retraction:
             if meant := self._last_statement(request):
                 passages = [*meant, *self._replies(turn, meant)]
                 self._hide(request, passages, (), now, withdrawn)
-            if others := self._nearby(request, meant):
-                self._ask(request, others, (), now)
             return
         passages, facts = self._named(request)
         if wish.unsure and not _is_known(request, passages, facts):
@@ -226,8 +224,6 @@ class Retraction:
         now: datetime,
     ) -> None:
         """Ask in review, once, which of these statements are to be forgotten."""
-        if not request.wish.named:
-            facts = [*self._plan(passages, ()).facts.values()]
         units = {fact.id: fact.text for fact in facts}
         known = {key for fact in facts for key in fact.turns}
         for one, text in passages:
@@ -235,8 +231,9 @@ class Retraction:
                 units[one.key] = f"{units.get(one.key, '')} {text}".strip()
         turn = request.turn
         at, zone = turn.turn.occurred_at, self.settings.zone
-        why = reviews.UNCLEAR if request.wish.named else reviews.JEST
-        note = reviews.forget_note(turn.key, request.sentence, units, at, zone, why)
+        note = reviews.forget_note(
+            turn.key, request.sentence, units, at, zone, reviews.UNCLEAR
+        )
         self.index.tombstones.add(
             [sentence_tombstone(turn, request.sentence, at, request.why, turn.key)]
         )
@@ -253,9 +250,7 @@ class Retraction:
         units = self.index.units(list(chosen))
         facts = [unit for unit in units.values() if isinstance(unit, Fact)]
         for request in self._requests(turn):
-            near = self._last_statement(request)
-            offered = self._nearby(request, near) or self._named(request)[0]
-            passages = [one for one in offered if one[0].key in units]
+            passages = [one for one in self._named(request)[0] if one[0].key in units]
             self._hide(request, passages, facts, now)
 
     # -- scope of a request ------------------------------------------------------------
@@ -287,22 +282,6 @@ class Retraction:
             if is_question(text) and len(content(text)) > 1:
                 break
         return []
-
-    def _nearby(
-        self, request: _Request, meant: Sequence[tuple[FiledTurn, str]]
-    ) -> list[tuple[FiledTurn, str]]:
-        """Return the other statements in the turn of a joke, which may be part of it."""
-        if not (request.wish.untrue and meant):
-            return []
-        turn, taken = meant[0][0], {text for _, text in meant}
-        end = (
-            request.wish.start if turn.key == request.turn.key else len(turn.turn.text)
-        )
-        return [
-            (turn, text)
-            for start, _, text in _sentences(turn)
-            if start < end and text not in taken and _states(text)
-        ]
 
     def _replies(
         self, turn: FiledTurn, passages: Sequence[tuple[FiledTurn, str]]

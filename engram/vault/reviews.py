@@ -57,7 +57,6 @@ SETTLE = ("settle", "leave")
 """
 
 UNCLEAR = "the user asked to forget this, but not plainly which"
-JEST = "the user was joking, but not plainly about all of this"
 EDITED = (
     "the message says something else now, and its old words tell of something to keep"
 )
@@ -149,7 +148,7 @@ def forget_note(
     """Return the note that asks which of these statements to forget.
 
     `request` is the key of the turn with the wish, whose words are `wish`; `units` maps
-    ids of memories and keys of turns to their texts. `why` is UNCLEAR, JEST or EDITED.
+    ids of memories and keys of turns to their texts. `why` is UNCLEAR or EDITED.
     Name and id depend on the turn, so that no question is asked twice.
     """
     texts = (

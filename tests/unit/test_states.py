@@ -64,7 +64,6 @@ I have a problem with a dog.
 My boss is German.
 Wohne ich in Graz?
 Als Kind bin ich nach Rom gezogen.
-Ich bin nach Berlin gezogen, aber wieder zurückgezogen.
 Mein Chef ist Deutscher.
 """
 

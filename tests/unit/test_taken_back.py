@@ -214,19 +214,10 @@ def test_a_note_of_a_persons_own_is_forgotten_only_when_they_tick_it(
 
 
 # row: A26
-# row: X9
-def test_of_two_jokes_in_one_turn_the_last_goes_and_one_question_asks_for_the_other(
-    memory, say
-):
+def test_of_two_statements_in_a_turn_a_joke_takes_back_the_last(memory, say):
     say("I own a tiger. I work as a spy.")
     say("Just kidding!")
     assert texts(memory) == ["The user owns a tiger."]
-    (case,) = memory.call("review", {})["cases"]
-    assert "joking" in case["why"]
-    assert "tiger" in str(case)
-    memory.call("decide", {"id": case["id"], "decision": "forget"})
-    assert texts(memory) == []
-    assert not [text for text in found(memory, "tiger") if "tiger" in text]
 
 
 # row: E16

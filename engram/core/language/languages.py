@@ -48,7 +48,7 @@ _SECTIONS: Mapping[str, str] = {
     "keep_requests": "asked openings before after reminds joins anywhere and_that",
     "standing": "*",
     "rules": """
-        verb written ended adverbs times news additions limits long_ago undone first_person
+        verb written ended adverbs times news additions limits long_ago first_person
         possessive user no_subject no_value articles after_value joins asking rows asks
         asks_past told kin speaker not_names greeting name_asked further
         fillers titles

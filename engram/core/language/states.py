@@ -50,8 +50,6 @@ DATE = "§"
 
 _MOST_CHARS = 600
 _MOST_WORDS = 6
-_NEXT_SENTENCES = 2
-"""Sentences in which a change may be undone: its own, and the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +149,6 @@ class Grammar:
         self.without_times = Rewriting([(self.weekdays, " "), (times, " ")]).apply
         self.limits = _phrases(section["limits"])
         self.long_ago = _phrases(section["long_ago"])
-        self.undone = _phrases(section["undone"])
         self.asking = _phrases(section["asking"], r"^(?:{}) ")
         self.speaker = section["first_person"].split()[0]
         self.first = words("first_person")
@@ -283,11 +280,7 @@ def _states(text: str, *, opens: bool) -> tuple[State, ...]:
             found += [
                 replace(state, start=start + state.start, end=start + state.end)
                 for state in given
-                if attribute(state.attribute).slot
-                and (
-                    not (state.change or state.over)
-                    or _lasts(state.language, words[first:last], words[start:])
-                )
+                if attribute(state.attribute).slot and _lasts(state, words[first:last])
             ]
     return tuple(found)
 
@@ -393,24 +386,17 @@ def in_context(found: Sequence[State], text: str, quote: str) -> tuple[State, ..
     "when I was six" stands in its sentence.
     """
     place = text.find(quote) if quote else -1
-    if place < 0 or not any(state.change or state.over for state in found):
-        return tuple(found)
     words = plain(text)
     around = (words[a:b] for a, b in sentences(words) if a <= place < b)
-    sentence, after = next(around, quote), words[place + len(quote) :]
-    return tuple(
-        state
-        for state in found
-        if not (state.change or state.over) or _lasts(state.language, sentence, after)
-    )
+    sentence = next(around, quote)
+    return tuple(state for state in found if _lasts(state, sentence))
 
 
-def _lasts(code: str, sentence: str, after: str) -> bool:
-    """Return whether a change holds: it is not of long ago, nor undone afterwards."""
-    rules = grammar(code)
-    following = "".join(after[a:b] for a, b in list(sentences(after))[:_NEXT_SENTENCES])
+def _lasts(state: State, sentence: str) -> bool:
+    """Return whether a state is no change, or one that is neither old nor undone."""
+    rules = grammar(state.language)
     is_old = rules.long_ago.search(sentence) and not rules.news.search(sentence)
-    return not is_old and not rules.undone.search(following)
+    return not (is_old and (state.change or state.over))
 
 
 def _has_capitals(clause: str) -> bool:
@@ -499,9 +485,6 @@ class _Part:
                 found.append(replace(state, elided=True) if elided else state)
             elif row.effect != "-" and not parts.get(name):
                 return []
-        if gone := parts.get("gone"):
-            ended = self._state(row, row.attributes[0], subject, gone, parts)
-            found += [replace(ended, over=True)] if ended else []
         return found
 
     def _subject_of(self, row: _StateRow, told: str) -> tuple[str, ...]:

@@ -82,18 +82,6 @@ def person_meant(text: str, before: int, start: int, end: int) -> Relative | Non
     return replace(one, start=start, end=pronoun.end())
 
 
-def named_later(text: str, before: int, start: int, end: int) -> Iterator[Relative]:
-    """Yield the relative whom a clause such as `her name is Ingrid` names.
-
-    It is the only one of whom the words from `before` on have spoken.
-    """
-    naming = _NAMES_THEM.match(text, start, end)
-    said = text[before:start]
-    found = [*_A_RELATIVE.finditer(said)] if naming else []
-    if naming and len(found) == 1 and not _ANYBODY.search(_A_RELATIVE.sub("", said)):
-        yield Relative(naming["name"], found[0]["kin"], start, naming.end(), "en")
-
-
 def known_relatives(texts: Iterable[str]) -> frozenset[str]:
     """Return the names of the relatives in texts."""
     return frozenset(
@@ -212,8 +200,6 @@ def kinship_hint(speaker: str, kin: str, name: str) -> RelationHint | None:
 _PRONOUN = pattern_of("pronoun")
 _ANYBODY = pattern_of("anybody")
 _HE_OR_SHE = pattern_of("he_or_she")
-_NAMES_THEM = pattern_of("names_them")
-_A_RELATIVE = pattern_of("a_relative")
 
 
 def has_open_pronoun(words: str) -> bool:

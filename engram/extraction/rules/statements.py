@@ -40,7 +40,6 @@ from engram.extraction.rules.people import (
     has_open_pronoun,
     is_name,
     kinship_hint,
-    named_later,
     names,
     person_meant,
     relation_shown,
@@ -92,8 +91,6 @@ def from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatem
         for one in relatives(clause.text, clause.start, clause.end)
         if not clause.is_task and (one.language == "en" or _is_subject(one, given))
     ]
-    if not clause.is_task:
-        named += named_later(clause.text, clause.before, clause.start, clause.end)
     yield from introduced
     for one in named:
         yield _kinship(clause, one, policy)
