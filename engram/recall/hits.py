@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core import lifecycle, personas, todos
 from engram.core.decide import is_over
 from engram.core.records import UNKNOWN_PERSONA, Fact, FiledTurn, SearchHit
+from engram.core.sessions import shorten
 from engram.core.text import content_hash
 from engram.index.database import OwnNote, Unit
 from engram.recall import formatting
@@ -151,6 +152,9 @@ def verified_hits(
                 return
 
 
+_PART = 80
+"""The most characters of the statement that is over."""
+
 SAID_BEFORE = "said before"
 """The label of a hit on the topic of a newer one."""
 _PAGE = 32
@@ -198,7 +202,7 @@ def _establishment_label(stability: float, policy: RecallPolicy) -> str:
 
 def _end_of(past: PastState | None, zone: tzinfo) -> dict[str, Any]:
     """Return the fields of a hit about the end of its state (law 7)."""
-    if past is None or past.partly or not past.until:
+    if past is None or past.part or not past.until:
         return {}
     return {"ended": _day(past.until, zone), "certain": past.certain}
 
@@ -218,10 +222,10 @@ def _fallen(index: Index, units: Iterable[Unit], zone: tzinfo) -> dict[str, str]
 
 
 def _partly_over(past: PastState | None, zone: tzinfo) -> str:
-    """Return the label of a turn of which a part is over, or ''."""
-    if past is None or not past.partly or not past.until:
+    """Return the label of a turn of which a part is over, with this part, or ''."""
+    if past is None or not past.part or not past.until:
         return ""
-    return f"partly over since {_day(past.until, zone)}"
+    return f"over since {_day(past.until, zone)}: “{shorten(past.part, _PART)}”"
 
 
 def _day(moment: datetime, zone: tzinfo) -> str:

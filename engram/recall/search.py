@@ -106,7 +106,7 @@ def recall(
     if not request.as_of:
         candidates, earlier = with_newest_first(search, candidates)
         first = [slot.key for slot in candidates.slots[: 2 * request.k]]
-        past = past_states(index, first, request.now)
+        past = past_states(index, first, request.now, question.words)
     candidates = _above_what_they_replaced(search, candidates, past)
     past |= _settled_just_now(search, candidates.units.values())
     candidates = _with_agenda(search, candidates)

@@ -17,7 +17,7 @@ from engram.core.language.words import ANY_STOP, words
 from engram.core.records import Fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.ranking import RankedSlot
@@ -36,14 +36,14 @@ class PastState:
     """The end of a unit's state at `until`.
 
     `successor` is the key of the unit that replaces it, or ''. `certain` is false for
-    the note of a user that a later statement contradicts. `partly` is true of a turn
-    that also states what still holds.
+    the note of a user that a later statement contradicts. `part` is the statement that
+    is over of a turn that also states what still holds, else ''.
     """
 
     until: datetime | None
     successor: str = ""
     certain: bool = True
-    partly: bool = False
+    part: str = ""
 
 
 def with_newest_first(
@@ -150,12 +150,16 @@ def _about(unit: Unit | None) -> frozenset[str]:
 
 
 def past_states(
-    index: Index, keys: Iterable[str], now: datetime
+    index: Index,
+    keys: Iterable[str],
+    now: datetime,
+    asked: Collection[str] = (),
 ) -> dict[str, PastState]:
     """Return the units that are over: turns, and memories that a question doubts.
 
-    A turn is over if ended facts rest on it, partly if an active one does too. A
-    memory is probably over if the user was asked whether a newer one replaced it.
+    A turn is over if ended facts rest on it, a part of it if an active one does too:
+    then the one with the most of the words `asked` for counts. A memory is probably
+    over if the user was asked whether a newer one replaced it.
     """
     found: dict[str, PastState] = {}
     resting = index.catalog.resting_on(list(keys))
@@ -168,8 +172,10 @@ def past_states(
             newer = index.catalog.unit(case.derived_from[0])
             if isinstance(newer, Fact) and _holds_already(newer, now):
                 found[key] = PastState(case.created, newer.id, certain=False)
-        elif "#^" in key and (past := _past_turn(facts, now)):
-            found[key] = past
+        elif "#^" in key:
+            shown = [one for one in facts if index.visible(one) is not None]
+            if past := _past_turn(shown, now, asked):
+                found[key] = past
     return found
 
 
@@ -177,15 +183,26 @@ def _holds_already(fact: Fact, now: datetime) -> bool:
     return fact.status == "active" and not _is_ahead(fact, now)
 
 
-def _past_turn(facts: Sequence[Fact], now: datetime) -> PastState | None:
-    """Return how far a turn is over on which these facts rest; None if none has ended."""
+def _past_turn(
+    facts: Sequence[Fact], now: datetime, asked: Collection[str]
+) -> PastState | None:
+    """Return how far a turn is over on which these facts rest; None if none has ended.
+
+    What replaced a part of it matters if the question fits no other part as well.
+    """
+
+    def fit(fact: Fact) -> int:
+        return len({*words(fact.text)}.intersection(asked))
+
     ended = [fact for fact in facts if is_over(fact, now)]
     if not ended:
         return None
-    last = max(ended, key=lambda fact: (fact.valid_until or now, fact.id))
-    if any(fact.status == "active" and fact not in ended for fact in facts):
-        return PastState(last.valid_until, partly=True)
-    return PastState(last.valid_until, "".join(last.superseded_by[-1:]))
+    last = max(ended, key=lambda fact: (fit(fact), fact.valid_until or now, fact.id))
+    others = [one for one in facts if one.status == "active" and one not in ended]
+    is_meant = all(fit(last) > fit(other) for other in others)
+    successor = "".join(last.superseded_by[-1:]) if is_meant else ""
+    part = " ".join(last.text.split()) if others else ""
+    return PastState(last.valid_until, successor, part=part)
 
 
 def _asks_whether_over(case: Fact, memory: str) -> bool:

@@ -71,7 +71,8 @@ def test_a_turn_that_also_tells_what_holds_is_partly_over(simulation):
     say(simulation, "I've moved to Augsburg.", day=60)
 
     text = simulation.call("recall", query="Where do I live?", k=3)["text"]
-    assert "- [user, partly over since 2027-03-12] I live in Munich with my" in text
+    over = "over since 2027-03-12: “The user lives in Munich with their wife Marta.”"
+    assert f"- [user, {over}] I live in Munich with my" in text
 
 
 def test_an_earlier_day_finds_the_state_of_then(simulation, notes):
