@@ -43,11 +43,11 @@ LOOK_SECONDS = 0.05
 
 
 def init_vault(
-    load: Callable[[], Settings], *, git: bool, dry_run: bool
+    load: Callable[[], Settings], *, git: bool, dry_run: bool, restored: int = 0
 ) -> dict[str, Any]:
     """Write the template into the vault; with `git` make it a repository.
 
-    In a repository the new files are committed.
+    In a repository the new files are committed. `restored` files came from an archive.
     """
     vault, source = load().vault, template.shipped("vault_template")
     vault_id = ulid(datetime.now(UTC), secrets.token_hex(16))
@@ -58,7 +58,9 @@ def init_vault(
     is_new = not vault.is_dir() or not any(vault.iterdir())
     written = template.create_vault(vault, vault_id, source)
     result["written"] = list(written)
-    if not written:
+    if restored:
+        result["note"] = f"{restored} files of the archive were restored"
+    elif not written:
         result["note"] = "the folder is a vault already; nothing was written"
     if vault.stat().st_mode & 0o077:
         if is_new:

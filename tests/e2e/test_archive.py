@@ -47,7 +47,8 @@ def test_a_vault_comes_back_byte_for_byte_and_answers(world, tmp_path):
 
     world.engram("init", str(copy), "--from", str(file), "--dry-run")
     assert not copy.exists()
-    world.engram("init", str(copy), "--from", str(file))
+    words = world.engram("init", str(copy), "--from", str(file))
+    assert "files of the archive were restored" in words
     assert content(copy) == before
     recalled = world.engram("recall", "peanuts", "--vault", str(copy))
     assert "Carla" in recalled

@@ -136,6 +136,8 @@ def test_init_says_so_where_others_may_read_the_folder(tmp_path):
     again = init_vault(lambda: settings, git=False, dry_run=False)
     assert "a vault already" in again["note"]
     assert "found" not in again
+    filled = init_vault(lambda: settings, git=False, dry_run=False, restored=9)
+    assert filled["note"] == "9 files of the archive were restored"
 
 
 def test_the_home_note_fits_on_three_screens_and_its_links_lead_somewhere():

@@ -45,7 +45,7 @@ def init(
     """
     from engram.serve.setup import init_vault
 
-    cli.vault = folder or cli.vault
+    cli.vault, restored = folder or cli.vault, 0
     if source is not None:
         from engram.serve.archive import unpack
 
@@ -54,7 +54,9 @@ def init(
         if dry_run:
             cli.show("init", unpacked)
             return
-    cli.show("init", init_vault(cli.settings, git=git, dry_run=dry_run))
+        restored = unpacked["files"]
+    made = init_vault(cli.settings, git=git, dry_run=dry_run, restored=restored)
+    cli.show("init", made)
 
 
 @tree.command()
