@@ -88,9 +88,9 @@ class EntityRemoval:
         self.entity_writer.refresh()
         facts = self.index.catalog.facts()
         support = _Support(self.index, facts)
+        self._restore(support)
         if not support.hidden and not self.edges.withdrawn:
             return
-        self._restore(support)
         rows = self.edges.lines.values()
         lost = [
             row

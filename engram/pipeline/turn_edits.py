@@ -173,7 +173,7 @@ class TurnEdits:
         facts = self.hidden_with(turns, reason)
         names = [turn.key for turn in turns] + [fact.id for fact in facts]
         self.forgetting.restore_all(names, now, why)
-        keys = {"status": "active", "end_reason": None}
+        keys = {"status": None, "end_reason": None}  # active, as when it was filed
         rows = [
             action_row(now, "revive", fact.id, why)
             for fact in facts

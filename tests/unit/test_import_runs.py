@@ -41,6 +41,12 @@ def found(memory, query):
     return [hit["text"] for hit in memory.call("recall", {"query": query})["hits"]]
 
 
+def notes(memory):
+    vault = memory.settings.vault
+    paths = [*vault.glob("facts/**/*.md"), *vault.glob("entities/**/*.md")]
+    return {path.relative_to(vault).as_posix(): path.read_bytes() for path in paths}
+
+
 # row: X28
 def test_an_import_is_listed_counted_and_taken_back(memory, tmp_path):
     memory.call("remember", {"text": "Carla likes tea."})
@@ -77,11 +83,15 @@ def test_what_the_user_said_too_stays(memory, tmp_path):
 
 
 def test_an_undo_is_taken_back(memory, tmp_path):
+    """The notes are as before: of the memories, and of whom they are about."""
     run = imported(memory, file_of(tmp_path))["run"]
+    before = notes(memory)
+    assert any(path.startswith("entities/") for path in before)
     undo = memory.call("undo", {"id": run})["run"]
+    assert not any(path.startswith("entities/") for path in notes(memory))
     back = memory.call("undo", {"id": undo})
     assert {one["name"] for one in back["actions"]} == {"restore", "undo"}
-    assert found(memory, "peanuts")
+    assert notes(memory) == before
     (row,) = memory.call("runs", {})["runs"]
     assert row["can_be_undone"]
     memory.call("undo", {"id": run})
