@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
-from engram.errors import BudgetSpentError, EngramError, ModelError
+from engram.errors import BudgetSpentError, ConflictError, EngramError, ModelError
 from engram.maintenance.report import Action, Report, RunInterruptedError
 from engram.maintenance.schedule import CADENCES, Cadence, Schedule
 from engram.vault.runs import RUNS
@@ -323,15 +323,24 @@ class MaintenanceLoop:
 
         The id `last` stands for the latest change that was not undone: a decision of
         the user, an import, or a statement that ended others; not a scheduled run.
+        Raises ConflictError if that is an import, whose undo has to be meant.
         """
         if id == LAST:
-            imports = [log.run for log in self.imports.logs() if not log.undone]
+            logs = [log for log in self.imports.logs() if log.turns and not log.undone]
+            imports = {log.run: log for log in logs}
             id = max(imports, default="")
             made = jsonl.rows(self.maintenance.snapshot.read(RUNS), newest_first=True)
             runs = (
                 str(row.get("id")) for row in made if row.get("cadence") not in CADENCES
             )
             id = max(id, self.maintenance.history.first_undoable(runs))
+            if (log := imports.get(id)) and not dry_run:
+                counts = (f"{number} {name}" for name, number in log.counts.items())
+                raise ConflictError(
+                    f"the latest change is the import of {log.file}",
+                    where=" and ".join(counts),
+                    fix=f"`engram undo {id}` takes it back as a whole.",
+                )
         if found := self.imports.find(id):
             return self._undo_import(*found, dry_run=dry_run).as_json()
         return self.maintenance.undo(id, dry_run=dry_run).as_json()

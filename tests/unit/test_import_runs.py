@@ -74,6 +74,19 @@ def test_an_import_is_listed_counted_and_taken_back(memory, tmp_path):
         memory.call("undo", {"id": run})
 
 
+# row: X8
+def test_an_import_is_taken_back_by_its_id_only(memory, tmp_path):
+    """Not by one undo too many."""
+    run = imported(memory, file_of(tmp_path))["run"]
+    memory.call("forget", {"id": memory.call("list", {})["memories"][0]["id"]})
+    memory.call("undo", {})
+    with pytest.raises(ConflictError, match="the import of chat") as fault:
+        memory.call("undo", {})
+    assert (fault.value.where, run in fault.value.fix) == ("3 turns", True)
+    assert memory.call("undo", {"dry_run": True})["counts"]["withdraw"]
+    assert found(memory, "peanuts")
+
+
 def test_what_the_user_said_too_stays(memory, tmp_path):
     memory.call("observe", {"turns": [{"text": SAID[0], "session": "mine"}]})
     run = imported(memory, file_of(tmp_path))["run"]
