@@ -480,8 +480,8 @@ class Index:
         if enough:
             return ""
         return (
-            f"{have} of {wanted} memories are embedded so far; a running daemon"
-            " (`engram daemon`) embeds the others"
+            f"{have} of {wanted} memories are embedded so far; the others are embedded"
+            " while a daemon runs"
         )
 
     def near(

@@ -92,7 +92,7 @@ def test_a_question_without_a_daemon_embeds_few_notes_and_tells_who_embeds_many(
     here.files.rescan(None)
     answer = here.call("recall", {"query": "when did Toby arrive?"})
     assert answer["mode"] == "words"
-    assert answer["note"].endswith("(`engram daemon`) embeds the others")
+    assert answer["note"].endswith("embedded while a daemon runs")
 
 
 @needs_model

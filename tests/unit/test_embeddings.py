@@ -325,8 +325,8 @@ def test_until_enough_is_embedded_words_decide_and_no_call_is_made(world, fake):
     here.say(*WORDS)
     assert (
         here.recall("tide").note
-        == "vectors not used: 0 of 5 memories are embedded so far; a running daemon"
-        " (`engram daemon`) embeds the others"
+        == "vectors not used: 0 of 5 memories are embedded so far; the others are"
+        " embedded while a daemon runs"
     )
     here.fill(2)
     assert "2 of 5" in here.recall("tide").note
