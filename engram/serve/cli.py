@@ -111,7 +111,9 @@ def _run(argv: Sequence[str]) -> int:
             from engram.serve.commands import run
 
             return run(argv)  # the daemon has stopped
-        sys.stderr.write(fault_shown(fault, as_json=command.as_json) + "\n")
+        sys.stderr.write(
+            fault_shown(fault, as_json=command.as_json, vault=command.vault) + "\n"
+        )
         return fault.exit_code
 
 
@@ -214,6 +216,7 @@ def _through_daemon(path: str, folder: str | None, command: FastCommand) -> int:
     display(
         command.name,
         result,
+        command.vault,
         as_json=command.as_json,
         explain=bool(command.params.get("explain")),
     )

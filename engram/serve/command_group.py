@@ -68,7 +68,8 @@ class CliContext:
         self, name: str, result: Any, *, explain: bool = False, verbose: bool = False
     ) -> None:
         """Print a result as text, or as JSON with --json."""
-        display(name, result, as_json=self.as_json, explain=explain, verbose=verbose)
+        form = {"as_json": self.as_json, "explain": explain, "verbose": verbose}
+        display(name, result, self.vault, **form)
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:

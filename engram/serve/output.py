@@ -57,12 +57,35 @@ def shown(
     return spans.in_words(text)
 
 
-def display(name: str, result: Mapping[str, Any], **form: bool) -> None:
+def naming(words: str, vault: object) -> str:
+    """Return `words` with the vault that the call named in the commands that they give.
+
+    Commands that name their own folder stay as they are.
+    """
+    if not vault or "`engram " not in words:
+        return words
+    import re
+    import shlex
+
+    named = f"`engram --vault {shlex.quote(str(vault))} "
+    return re.sub(r"`engram (?!init|[^`]*--vault)", lambda _: named, words)
+
+
+def display(
+    name: str, result: Mapping[str, Any], vault: object = None, **form: bool
+) -> None:
     """Print a result; the options are those of `shown`.
 
-    On a terminal it is wrapped, coloured and, if it is long, paged.
+    Hints, which are lines that begin with a command, name the `vault` that the call
+    named. On a terminal the text is wrapped, coloured and, if it is long, paged.
     """
     text = shown(name, result, **form)
+    if vault and not form.get("as_json"):
+        lines = text.split("\n")
+        text = "\n".join(
+            naming(line, vault) if line.startswith("`engram ") else line
+            for line in lines
+        )
     if sys.stdout.isatty() and not form.get("as_json"):
         from engram.serve import terminal
 
@@ -100,15 +123,20 @@ def put(text: str) -> None:
             ) from fault
 
 
-def fault_shown(fault: EngramError, *, as_json: bool = False) -> str:
-    """Return an error as text: what happened, where, the fix, and its code."""
+def fault_shown(
+    fault: EngramError, *, as_json: bool = False, vault: object = None
+) -> str:
+    """Return an error as text: what happened, where, the fix, and its code.
+
+    Commands of the fix name the `vault` that the call named.
+    """
     if as_json:
         return json.dumps({"error": fault_fields(fault)}, ensure_ascii=False)
     lines = [f"engram: {fault.what}"]
     if fault.where:
         lines.append(f"  where: {fault.where}")
     if fault.fix:
-        lines.append(f"  to do: {fault.fix}")
+        lines.append(f"  to do: {naming(fault.fix, vault)}")
     return "\n".join([*lines, f"  code:  {fault.code}"]).translate(_CONTROL_CHARACTERS)
 
 

@@ -149,8 +149,13 @@ def test_the_command_names_the_run_and_undo_takes_it(
     assert run_command(["runs"]) == 0
     assert f"{run} · " in (shown := capsys.readouterr().out)
     assert "import of chat.jsonl · turns 3" in shown
-    assert run_command(["undo", run]) == 0
-    assert "withdraw: sessions/" in capsys.readouterr().out
+    named = ["--vault", str(settings.vault)]
+    assert run_command([*named, "undo", run]) == 0
+    assert "withdraw: sessions/" in (shown := capsys.readouterr().out)
+    hint = f"`engram --vault {settings.vault} undo "
+    assert f"\n{hint}" in shown
+    assert run_command([*named, "undo", run]) != 0
+    assert f"to do: {hint}" in capsys.readouterr().err
     assert run_command(["runs"]) == 0
     assert "turns 3 · undone" in capsys.readouterr().out
     assert run_command(["recall", "peanuts"]) == 0

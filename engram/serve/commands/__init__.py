@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
     except EngramError as fault:
         if cli.debug:
             sys.__excepthook__(type(fault), fault, fault.__traceback__)
-        click.echo(fault_shown(fault, as_json=cli.as_json), err=True)
+        click.echo(fault_shown(fault, as_json=cli.as_json, vault=cli.vault), err=True)
         return fault.exit_code
     except click.exceptions.NoArgsIsHelpError as fault:
         fault.show()
@@ -57,7 +57,7 @@ def run(argv: Sequence[str]) -> int:
         command = asked.command_path if asked else "engram"
         fix = f"`{command} --help` lists its arguments{_where_ids_are(fault)}."
         words = BadRequestError(fault.format_message(), fix=fix)
-        click.echo(fault_shown(words, as_json=cli.as_json), err=True)
+        click.echo(fault_shown(words, as_json=cli.as_json, vault=cli.vault), err=True)
         return words.exit_code
     except click.Abort:
         return INTERRUPTED
