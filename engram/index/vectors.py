@@ -59,12 +59,19 @@ def part(key: int, number: int) -> int:
 def cosines(parts: Sequence[Part], vector: bytes) -> Floats:
     """Return the cosine of `vector` to the vector at each place, 0 for empty places.
 
-    For packed vectors it is `quantize.similarity`, on the same scale (row D13).
+    For packed vectors it is `quantize.similarity`, on the same scale (row D13). The
+    coordinates of a model for other languages, which are 0, are not read.
     """
     query = np.frombuffer(vector, _FLOAT)
+    used = np.flatnonzero(query)
+    span = slice(used[0], used[-1] + 1) if len(used) else slice(0)
     found = np.zeros(len(parts) * BLOCK_SIZE)
     for number, (bits, rows) in enumerate(parts):
-        near = rows @ query if bits == WHOLE else quantize.similarity(query, rows, bits)
+        near = (
+            rows[:, span] @ query[span]
+            if bits == WHOLE
+            else quantize.similarity(query, rows, bits)
+        )
         found[number * BLOCK_SIZE : number * BLOCK_SIZE + len(rows)] = near
     return found
 

@@ -93,9 +93,13 @@ class EmbeddingWorker:
     def _open(self) -> Embedder:
         policy = self._settings.policy
         if self._model.in_process:
-            from engram.index.embedder import SentenceModel
+            from engram.index.embedder import LanguageModels, SentenceModel
 
-            return SentenceModel(self._model.folder, policy.vectors)
+            return (
+                SentenceModel(self._model.folder, policy.vectors)
+                if self._model.folder
+                else LanguageModels(policy.vectors)
+            )
         from engram.llm.embeddings import ServerEmbedder
 
         return ServerEmbedder(self._model, policy, self._spend, self._clock)

@@ -172,11 +172,12 @@ def _with_vectors(
 
     floor = policy.similarity.episode
     close = {one.key for one in near if (one.similarity or 0.0) > floor}
-    weight, model = policy.vectors.weight, search.settings.embeddings
-    if model and model.is_english and search.question.language not in {"", "en"}:
-        weight *= policy.vectors.foreign
     mixed = ranking.fuse(
-        by_words, words_only.whole, near, weight, policy.similarity.floor
+        by_words,
+        words_only.whole,
+        near,
+        policy.vectors.weight,
+        policy.similarity.floor,
     )
     return mixed[:pool], "", close
 

@@ -12,8 +12,9 @@ from engram.config import SENTENCE_MODEL, SENTENCE_PACKAGES, EmbeddingSettings
 from engram.core.policy import VectorPolicy
 from engram.errors import ConfigError
 from engram.index import embedder
-from engram.index.embedder import SentenceModel
+from engram.index.embedder import LanguageModels, SentenceModel
 from engram.index.filters import SearchFilter
+from engram.index.multilingual import is_foreign
 from engram.memory import FEW
 from tests.semantic import needs_model
 
@@ -61,6 +62,69 @@ def test_each_text_has_a_vector_of_length_one_whatever_is_in_its_batch(model):
     assert [len(one) // 4 for one in vectors] == [384] * 5
     assert all(cosine(one, one) == pytest.approx(1, abs=1e-5) for one in vectors)
     assert cosine(model.question("tea"), vectors[0]) > 0.98
+
+
+@needs_model
+def test_texts_of_two_languages_share_no_direction():
+    """The model for each is loaded when it is needed, and a batch may have both."""
+    models = LanguageModels(VectorPolicy())
+    tea, tee, the = models.embed(["I like tea.", "Ich mag Tee.", "J'aime le thé."])
+    assert {len(one) // 4 for one in (tea, tee, the)} == {384 + 512}
+    assert all(cosine(one, one) == pytest.approx(1, abs=1e-5) for one in (tea, tee))
+    assert cosine(tea, tee) == 0
+    assert cosine(tee, the) > 0.5
+    assert models.question("Ich mag Tee.") == tee
+
+
+@pytest.mark.parametrize(
+    ("text", "foreign"),
+    [
+        ("Where does the cat sleep?", False),
+        ("Wo schläft die Katze?", True),
+        ("猫はどこで寝ますか", True),
+        ("Где спит кошка?", True),
+        ("42", False),
+        ("Toby", False),
+    ],
+)
+def test_a_text_without_words_of_any_language_is_taken_as_english(text, foreign):
+    assert is_foreign(text) is foreign
+
+
+# row: A14
+@needs_model
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        (
+            "Was kostet mich das Wohnen?",
+            "Die Miete beträgt 910 Euro im Monat.",
+            "Der Hund hat heute die Schuhe zerbissen.",
+        ),
+        (
+            "¿Qué animal tengo en casa?",
+            "Hemos adoptado un perro muy viejo.",
+            "Mi hermano trabaja en un banco.",
+        ),
+        (
+            "Quel sport est-ce que je fais ?",
+            "Je joue au tennis le mardi soir.",
+            "La voiture est chez le garagiste.",
+        ),
+        (
+            "どんな仕事をしていますか",
+            "病院で看護師として働いています。",
+            "昨日は友達とラーメンを食べました。",
+        ),
+    ],
+)
+def test_a_question_in_another_language_finds_what_shares_no_word_with_it(
+    meaning, question, answer, other
+):
+    here = meaning(other, answer)
+    found = here.call("recall", {"query": question, "explain": True})["hits"]
+    assert found[0]["text"] == answer
+    assert found[0]["parts"].get("text", 0) == 0
 
 
 # row: A14
@@ -128,7 +192,7 @@ def test_the_similarities_of_a_model_in_process_only_rank(meaning):
     assert not semantic.may_decide
     findings = here.call("doctor", {})["findings"]
     (told,) = [one["what"] for one in findings if one["code"] == "embeddings"]
-    assert told.startswith("The embedding model answers (384 dimensions)")
+    assert told.startswith("The embedding model answers (896 dimensions)")
 
 
 # -- when it is used -------------------------------------------------------------------
@@ -176,21 +240,20 @@ def test_a_folder_with_a_model_takes_its_place(settings, tmp_path, model, opened
 def test_files_with_other_content_are_refused_and_no_code_of_theirs_runs(
     tmp_path, monkeypatch
 ):
-    for name in SENTENCE_PACKAGES:
+    for name, place, _ in (*embedder._ENGLISH, *embedder._FOREIGN):
         real = Path(embedder.find_spec(name).submodule_search_locations[0])
         made = tmp_path / name
-        made.mkdir()
+        (made / place).parent.mkdir(parents=True, exist_ok=True)
         (made / "__init__.py").write_text("raise SystemExit('it was imported')\n")
-        for place in embedder._PLACES:
-            if (real / place).is_file():
-                (made / place).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(real / place, made / place)
+        shutil.copyfile(real / place, made / place)
     monkeypatch.syspath_prepend(tmp_path)
-    SentenceModel(None, VectorPolicy())
-    with (tmp_path / SENTENCE_PACKAGES[0] / "model.onnx").open("ab") as weights:
-        weights.write(b"\0")
-    with pytest.raises(ConfigError, match=r"not the one of all-MiniLM.*model\.onnx"):
-        SentenceModel(None, VectorPolicy())
+    LanguageModels(VectorPolicy()).embed(["tea", "der Tee ist gut"])
+    for name, place, _ in (embedder._ENGLISH[0], embedder._FOREIGN[0]):
+        with (tmp_path / name / place).open("ab") as weights:
+            weights.write(b"\0")
+    for text in ("tea", "der Tee ist gut"):
+        with pytest.raises(ConfigError, match="not the one of the extra `semantic`"):
+            LanguageModels(VectorPolicy()).embed([text])
 
 
 def test_without_the_extra_words_answer_and_doctor_names_it(opened, monkeypatch):
@@ -198,7 +261,7 @@ def test_without_the_extra_words_answer_and_doctor_names_it(opened, monkeypatch)
         monkeypatch.setitem(sys.modules, name, None)
     memory = opened(embeddings=None)
     with pytest.raises(ConfigError, match=r"not installed.*engram-md\[semantic\]"):
-        SentenceModel(None, VectorPolicy())
+        LanguageModels(VectorPolicy()).question("tea")
     memory.call("remember", {"text": "Toby is a puppy."})
     answer = memory.call("recall", {"query": "puppy"})
     assert "Toby" in answer["hits"][0]["text"]

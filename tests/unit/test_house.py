@@ -25,7 +25,7 @@ HOMES = {
     "rank_bm25": {"engram/index/"},
     "re2": {"engram/core/language/"},
     "onnxruntime": {"engram/index/embedder.py"},
-    "tokenizers": {"engram/index/embedder.py"},
+    "tokenizers": {"engram/index/embedder.py", "engram/index/multilingual.py"},
     "starlette": {"engram/serve/", "engram/daemon/"},
     "uvicorn": {"engram/serve/", "engram/daemon/"},
     "click": {"engram/serve/"},
