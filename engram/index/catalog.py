@@ -111,10 +111,19 @@ class CatalogChanges:
 
 
 class Catalog:
-    """The content of the vault's files as of the last scan."""
+    """The content of the vault's files as of the last scan.
 
-    def __init__(self, database: IndexStore, policy: FilePolicy) -> None:
+    `why_absent` returns what became of the note of an id that is not there, or ''.
+    """
+
+    def __init__(
+        self,
+        database: IndexStore,
+        policy: FilePolicy,
+        why_absent: Callable[[str], str] = lambda _: "",
+    ) -> None:
         self.database = database
+        self.why_absent = why_absent
         self.policy = policy
         size = policy.units
         self._units: LookupCache[str, tuple[Unit, FilePlace]] = LookupCache(
@@ -246,6 +255,8 @@ class Catalog:
         start = name.upper()
         found = self._facts("key >= ? AND key < ?", start, start + LAST_CHARACTER)
         if not found:
+            if fix := self.why_absent(start):
+                raise NotFoundError("its note is deleted", where=name, fix=fix)
             near = self._similar_ids(start)
             fix = f"Did you mean {' or '.join(near)}?" if near else UNKNOWN
             raise NotFoundError("there is no such memory", where=name, fix=fix)

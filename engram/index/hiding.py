@@ -116,6 +116,9 @@ def _with_text(turn: FiledTurn, text: str) -> FiledTurn:
     )
 
 
+DELETED = "a person deleted the note"
+
+
 class Tombstones:
     """The tombstones in effect, as of the last `add` or `reload`.
 
@@ -157,6 +160,17 @@ class Tombstones:
         """Read the file, from which a purge cut rows, and make the copy equal to it."""
         disk.remove(self._copy)
         self.keep()
+
+    def deletion(self, start: str) -> str:
+        """Return when a person deleted a note, by its id or the start of it, or ''."""
+        for row in reversed(self.rows):
+            memory = str(row.get("memory"))
+            if row.get("reason") == DELETED and memory.startswith(start):
+                return (
+                    f"A person deleted it by hand before {row.get('at')}. Put the file"
+                    f" back, from .trash or git, then `engram restore {memory}`."
+                )
+        return ""
 
     def _read(self) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
         """Read both files; return the rows that the copy and that the file lack."""

@@ -100,7 +100,7 @@ class Index:
         database = store or open_store(settings)
         try:
             self.semantic = _semantic(settings, database)
-            self.catalog = Catalog(database, policy)
+            self.catalog = Catalog(database, policy, self.tombstones.deletion)
             self.scanner = Scanner(
                 self.catalog,
                 settings.vault,

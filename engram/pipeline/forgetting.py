@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 FORGOTTEN = "the user had it forgotten"
-DELETED = "a person deleted the note"
 REMOVED = "a person removed the turn"
 DROPPED = "dropped in review"
 ANEW = "the user said it again"
@@ -353,10 +352,10 @@ class Forgetting:
                 if "drop" not in logged:
                     rows.append(action_row(now, "drop", fact.id, DROPPED))
                 continue
-            rows.append(action_row(now, "forget", fact.id, DELETED))
+            rows.append(action_row(now, "forget", fact.id, hiding.DELETED))
             if is_question(fact):
                 continue
-            self.record_forgotten(fact, now, DELETED, only="turns")
+            self.record_forgotten(fact, now, hiding.DELETED, only="turns")
         self.note_writer.log_actions(rows)
 
     def record_forgotten(

@@ -326,18 +326,42 @@ def test_words_that_were_said_before_a_person_edited_the_statement_are_marked(me
     assert marked() == (True, True)
 
 
+def delete_note(memory, clock):
+    """Delete the note of the one memory by hand; return its path and content."""
+    (path,) = notes(memory)
+    content = path.read_bytes()
+    path.unlink()
+    memory.index.scanner.clock = lambda: clock().timestamp()
+    for _ in range(2):
+        memory.files.rescan(None)
+        clock.advance(seconds=10)
+    return path, content
+
+
+# row: X8
+def test_a_note_that_a_person_deleted_comes_back_with_its_file(memory, clock):
+    """And the id alone tells that it was deleted, and when."""
+    observe(memory, turn(1, "I work as a marine biologist."))
+    name = memory.call("list", {})["memories"][0]["id"]
+    path, content = delete_note(memory, clock)
+    for call in ("why", "show"):
+        with pytest.raises(NotFoundError, match="deleted") as fault:
+            memory.call(call, {"id": name})
+        assert f"`engram restore {name}`" in fault.value.fix
+        assert f"{clock():%Y-%m-%d}" in fault.value.fix
+    path.write_bytes(content)
+    memory.files.rescan(None)
+    memory.call("update", {"id": name, "status": "active"})
+    assert memory.call("recall", {"query": "biologist"})["hits"]
+
+
 # row: X8
 def test_a_note_that_a_person_deletes_is_a_tombstone(memory, clock):
     """After a second look the statement is not learned again from others; the user may
     say it anew.
     """
     observe(memory, turn(1, "I work as a marine biologist."))
-    notes(memory)[0].unlink()
-    memory.index.scanner.clock = lambda: clock().timestamp()
-    memory.files.rescan(None)
-    clock.advance(seconds=10)
-    memory.files.rescan(None)
-    clock.advance(seconds=10)
+    delete_note(memory, clock)
     memory.call(
         "observe", {"turns": [turn(2, "I work as a marine biologist.")]}, "import"
     )
