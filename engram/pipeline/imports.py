@@ -203,7 +203,7 @@ class ImportRuns:
         )
 
     def redo(self, log: ImportLog, now: datetime, *, dry_run: bool) -> ImportUndo:
-        """Show the units again that the undo of an import hid."""
+        """Show the units again that the undo of an import hid; its run is the import."""
         turns = self._filed(log.turns, hidden=True)
         facts = self.turn_edits.hidden_with(turns, UNDONE)
         if not dry_run:
@@ -212,7 +212,7 @@ class ImportRuns:
                 self._append(log.run, {"undone": "", "at": now.isoformat()})
         files = Counter(sessions.path(turn.note) for turn in turns)
         paths = {fact.id: fact.path for fact in facts}
-        return ImportUndo(ulid(now, f"redo\n{log.run}"), dict(files), paths)
+        return ImportUndo(log.run, dict(files), paths)
 
     def _append(self, run: str, row: dict[str, Any]) -> None:
         if "undone" in row:

@@ -107,7 +107,7 @@ def test_an_undo_is_taken_back(memory, tmp_path):
     assert notes(memory) == before
     (row,) = memory.call("runs", {})["runs"]
     assert row["can_be_undone"]
-    memory.call("undo", {"id": run})
+    memory.call("undo", {"id": back["run"]})
     assert not found(memory, "peanuts")
 
 
