@@ -35,7 +35,7 @@ lint: $(READY)  ## format, lint, types, storeys, limits of size
 	python3 tools/measure
 
 # What is smaller in `make test` says so by an import of tests/size.py.
-SIZED = $(shell grep -l "tests.size" tests/unit/*.py tests/golden/*.py)
+SIZED = $(shell grep -l "tests.size" tests/unit/*.py tests/golden/*.py tests/lives/*.py tests/e2e/*.py)
 
 test-fault: $(READY)  ## the fault batteries, the property tests and the long runs at full size
 	ENGRAM_FAULT=full $(BIN)/pytest tests/fault tests/property $(SIZED) -n 2 --dist worksteal -rs -s

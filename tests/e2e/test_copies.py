@@ -72,17 +72,6 @@ def test_a_vault_moved_under_its_daemon_is_not_touched_through_it(world):
     world.engram("forget", known, "--vault", str(moved))
 
 
-def test_a_second_writer_on_a_folder_is_refused_whatever_home_it_has(world):
-    world.start()
-    world.env["ENGRAM_HOME"] = str(world.home.parent / "another-home")
-    done = world.run("daemon", "--foreground")
-    assert done.returncode == 75, done.stdout + done.stderr
-    assert f"process {world.process.pid} owns this vault" in done.stderr
-    assert str(world.vault) in done.stderr
-    assert f"kill {world.process.pid}" in done.stderr
-    assert world.facts() == []
-
-
 def test_a_copy_put_in_place_of_the_vault_under_the_daemon_gets_no_tombstones(
     world, copied
 ):

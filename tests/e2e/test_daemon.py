@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 
@@ -32,7 +31,7 @@ from engram.errors import (
     UnavailableError,
 )
 from engram.vault import locks
-from tests.fakes.answers import ID, ask, free_port, settings_in
+from tests.fakes.answers import ID, free_port, settings_in
 from tests.fakes.world import PATIENCE, World, until
 from tests.semantic import needs_model
 
@@ -455,66 +454,6 @@ def test_the_daemon_puts_the_vault_in_order_and_takes_it_back_when_told(world):
     time.sleep(1.2)  # what the watcher makes of it
     assert note.read_bytes() == before
     assert world.call("doctor")["healthy"]
-
-
-def told(world, query):
-    """The texts that recall and context hand out for a question."""
-    answer = world.call("recall", query=query, k=20)
-    return json.dumps(
-        [answer["hits"], answer["text"], world.call("context", query=query)]
-    )
-
-
-# row: A26
-# row: X8
-# row: X20
-def test_what_was_forgotten_through_http_stays_hidden_over_restarts_and_rebuilds(world):
-    """A turn by its id in the address; so are turns that only the journal holds, after
-    a kill and after a rebuild.
-    """
-    world.start()
-    world.call(
-        "observe",
-        turns=[
-            {
-                "id": "m1",
-                "session": "s",
-                "text": "I had soup. My therapist is Dr. Quux.",
-            }
-        ],
-    )
-    world.call("flush")
-    world.call(
-        "observe",
-        turns=[
-            {
-                "id": "m2",
-                "session": "s",
-                "role": "assistant",
-                "text": "Your therapist is Dr. Quux.",
-            }
-        ],
-    )
-    hits = world.call("recall", query="therapist", k=20, kinds=["turn"])["hits"]
-    (hit,) = [one for one in hits if one["id"].endswith("#^t1")]
-    target = f"/v1/memories/{quote(hit['id'], safe='')}"
-    status, _, answer = ask(
-        world.socket, f"DELETE {target} HTTP/1.1\nHost: engram\nContent-Length: 0"
-    )
-    assert (status, answer["status"], answer["id"]) == (200, "forgotten", hit["id"])
-    assert "Quux" not in told(world, "therapist Dr. Quux")
-    world.stop(signal.SIGKILL)
-    world.start()
-    assert "Quux" not in told(world, "therapist Dr. Quux")
-    world.call("flush")
-    world.call("reindex")
-    assert "Quux" not in told(world, "therapist Dr. Quux")
-    assert world.stop() == 0
-    shutil.rmtree(world.cache)
-    world.start()
-    assert "Quux" not in told(world, "therapist Dr. Quux")
-    world.engram("restore", hit["id"])
-    assert "Quux" in told(world, "therapist Dr. Quux")
 
 
 def test_a_run_that_is_planned_is_named_given_up_and_made_when_no_other_work_waits(

@@ -95,37 +95,6 @@ def test_an_outcome_that_cannot_be_filed_is_kept_whatever_the_fault(begin):
     )
 
 
-# row: X6
-def test_an_end_at_filing_is_undone_through_the_daemon_and_http(begin):
-    """Both doors lead to the same run; `why` names it."""
-    daemon = begin()
-    path = str(daemon.settings.socket)
-
-    def call(name, **params):
-        return socket_client.call(path, name, params)
-
-    month_ago = (datetime.now(UTC) - timedelta(days=30)).isoformat()
-    call("observe", turns=[{"text": "I live in Munich.", "occurred_at": month_ago}])
-    call("flush")
-    call("observe", turns=[{"text": "I've moved to Augsburg."}])
-    call("flush")
-    (run,) = (one for one in call("runs")["runs"] if one["cadence"] == "filing")
-    assert run["counts"] == {"ended by rule": 1}
-    (old,) = (
-        fact
-        for fact in daemon.memory.index.catalog.facts()
-        if fact.status == "superseded"
-    )
-    assert run["id"] in {row.get("run") for row in call("why", id=old.id)["decisions"]}
-    assert call("undo", id=run["id"], dry_run=True)["counts"] == {"undo": 2}
-    head = f"POST /v1/runs/{run['id']}/undo HTTP/1.1\nHost: engram"
-    status, *_ = ask(
-        path, f"{head}\nContent-Type: application/json\nContent-Length: 2", b"{}"
-    )
-    assert status == 200
-    until(lambda: daemon.memory.index.catalog.fact(old.id).status == "active")
-
-
 def test_a_rescan_that_failed_is_done_again(begin):
     """Its paths are not forgotten, and until then the daemon is not ready."""
     daemon = begin()

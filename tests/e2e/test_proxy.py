@@ -223,8 +223,10 @@ def post(world, route, body, headers=()):
 def test_the_answer_passes_byte_for_byte(place, echo, route, key, stream):
     echo.say("Grüße, 猫, \N{SMILING FACE WITH SUNGLASSES} …")
     body = {"model": "echo", key: [{"role": "user", "content": ASKED}]}
-    raw, headers = post(place, route, {**body, "stream": stream})
-    assert [raw] == echo.sent
+    raw, headers = with_memories(
+        echo, "peanuts", lambda: post(place, route, {**body, "stream": stream})
+    )
+    assert raw == echo.sent[-1]
     assert headers["X-Engram-Memory"] == "added"
 
 
@@ -376,7 +378,9 @@ def test_a_header_opts_out(place, echo, header, given, kept):
     name = "-".join([*header, *header.values()]).lower()
     text = f"We sit down. Is Carla allergic to anything ({name})?"
     chat = client(place, **header).chat.completions
-    chat.create(model="echo", messages=[{"role": "user", "content": text}])
+    message = {"role": "user", "content": text}
+    words = "peanuts" if given else text
+    with_memories(echo, words, lambda: chat.create(model="echo", messages=[message]))
     assert (len(echo.bodies[0]["messages"]) == 2) == given
     if kept:
         until(lambda: stored(place, name))
@@ -399,7 +403,7 @@ def test_a_request_that_is_sent_again_is_stored_once(place, echo):
 def test_what_was_forgotten_is_not_added_to_a_message_that_is_sent_again(place, echo):
     kept = place.call("remember", text="The gate code of the allotment is 5511.")
     question = "Which gate code has the allotment?"
-    ask(place, question, "regenerated")
+    with_memories(echo, "5511", lambda: ask(place, question, "regenerated"))
     assert "5511" in str(echo.bodies[-1]["messages"])
     place.call("forget", id=kept["id"])
     ask(place, question, "regenerated")

@@ -70,6 +70,8 @@ by these.
 
 OLDER = ("kept", "old", "wiped", "mixed", "half")
 FRESH = ("kept", "wiped", "half")
+AGES = (*OLDER, "snapshot of an earlier day")
+"""Of the whole cache, or of the snapshot beside the present catalogue."""
 
 
 SAYINGS = {
@@ -621,11 +623,9 @@ def _heal(bench: Bench, seam: Failing, point: int, where: str) -> None:
     bench.judge(bench.work, acked, f"{where}, healed")
 
 
-def any_cache(bench: Bench) -> int:
-    """After a good end each older cache, and a snapshot of an earlier day beside the
-    present catalogue.
-    """
-    caches, ages = bench.scenario.caches, (*OLDER, "snapshot of an earlier day")
+def any_cache(bench: Bench, ages: Sequence[str] = AGES) -> int:
+    """After a good end a cache of each of these ages; their number."""
+    caches = bench.scenario.caches
     for how in ages:
         acked: list[str] = []
         root = bench.fresh()

@@ -363,11 +363,13 @@ def cut_power(
     record = Record(seam.ops)
     start = Disk.of(bench.base)
     found: dict[tuple[int, int], tuple[int, str, Disk]] = {}
-    for cut in range(len(record.ops) + 1):
+    sites = ["", *seam.sites]
+    cuts = range(len(record.ops) + 1)
+    # a state takes longer the later it is: of few, few cuts are looked at
+    for cut in spread(cuts, lambda cut: sites[cut], most and 10 * most):
         promised = sum(at <= cut for at, _ in marks)
         for label, disk in record.states(start, cut, per_cut, chance):
             found.setdefault((disk.signature(), promised), (cut, label, disk))
-    sites = ["", *seam.sites]
     cases = spread(
         list(found.items()),
         lambda case: (sites[case[1][0]], case[1][1].partition(" ")[0]),

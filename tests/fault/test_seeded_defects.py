@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 from batteries import fail_everywhere, kill_everywhere, tear_everywhere
 from editors import Meddling, open_everywhere, saves_everywhere
-from harness import Bench, BrokenPromiseError, Seam, installed
+from harness import FULL, Bench, BrokenPromiseError, Seam, installed
 from links import links_everywhere
 from power import cut_power
 from scenarios import FilesWork, FilingWork, JournalWork
@@ -113,7 +113,7 @@ def add_unsynced(self, content):
 def test_a_missing_sync_is_found_by_the_power_cut(arena, work, defect):
     """Kills alone cannot find it."""
     bench = Bench.prepare(work, arena, defect)
-    kill_everywhere(bench)
+    kill_everywhere(bench, None if FULL else 12)
     with pytest.raises(BrokenPromiseError):
         cut_power(bench, per_cut=4)
 

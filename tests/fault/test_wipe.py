@@ -12,7 +12,7 @@ from harness import FULL
 
 from tests.fakes.world import until
 
-QUERIES = 200 if FULL else 40
+QUERIES = 200 if FULL else 20
 TOWNS = (
     "Aveiro",
     "Braga",

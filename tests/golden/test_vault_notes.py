@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.bench_vault import BARS, TALK, a_turn, played, recorded
 from tests.fakes.obsidian import broken_links, orphan_boxes
+from tests.size import FULL
 
 pytestmark = pytest.mark.skipif(
     not TALK.exists(), reason=f"the recorded conversation is absent: {TALK}"
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.skipif(
 
 # row: C31
 # row: C32
-@pytest.mark.parametrize("name", ["rules", "model"])
+@pytest.mark.parametrize("name", ["rules", "model"] if FULL else ["rules"])
 def test_a_conversation_leaves_few_notes_and_no_broken_link(tmp_path, name):
     """What a person has to leaf through, with the offline rules and with a model."""
     with recorded() as url:

@@ -79,7 +79,7 @@ def answer(lexical, text, where, k=5):
     return lexical.search(parse_question(text, NOW), where, k)
 
 
-@examples(150)
+@examples(150, 15)
 @given(
     st.lists(texts, min_size=1, max_size=12),
     st.lists(st.sampled_from((*WORDS, "absent")), max_size=6),
@@ -112,7 +112,7 @@ def test_plain_scores_equal_those_of_the_parent_to_the_last_bit(
 
 
 # row: X20
-@examples(120)
+@examples(120, 15)
 @given(st.data(), corpora, questions, wheres)
 def test_an_answer_depends_on_the_units_alone(data, corpus, text, where):
     """Not on the order they came in, on what was there before them, or on what was
@@ -142,7 +142,7 @@ def test_an_answer_depends_on_the_units_alone(data, corpus, text, where):
 
 
 # row: X4
-@examples(100)
+@examples(100, 10)
 @given(corpora, questions, wheres)
 def test_an_answer_is_sorted_explained_and_allowed(corpus, text, where):
     """Scores above 0, best first, ties by key; parts sum to them; nothing that must not
@@ -176,7 +176,7 @@ def test_fewer_places_give_the_same_beginning(corpus, text, where):
 
 
 # row: X13
-@examples(100)
+@examples(100, 10)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_no_text_breaks_the_index(text, question):
     """Any characters of any script, on both sides."""

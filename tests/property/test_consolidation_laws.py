@@ -49,7 +49,7 @@ LIVES = st.lists(
     min_size=1,
     max_size=7,
 )
-NIGHTS = examples(10, 5)
+NIGHTS = examples(10, 3)
 
 
 @contextmanager
@@ -208,7 +208,7 @@ def test_a_run_taken_back_leaves_the_bytes_of_before(lives):
 
 
 # row: X22
-@examples(6, 3)
+@examples(6, 2)
 @given(LIVES)
 def test_thirty_nights_leave_what_one_night_after_thirty_days_leaves(lives):
     """The same memories are active, and their notes are the same."""
@@ -326,7 +326,7 @@ def judged(lives):
 # row: X22
 # row: X23
 # row: X6
-@examples(8, 4)
+@examples(8, 2)
 @given(LIKE)
 def test_consolidation_with_a_model_never_makes_more_of_memories(lives):
     """However eager it is: never more active, none without its link, no source lost, a
@@ -375,7 +375,7 @@ def test_consolidation_with_a_model_never_makes_more_of_memories(lives):
 
 # row: X22
 # row: X10
-@examples(6, 3)
+@examples(6, 2)
 @given(LIKE, st.sampled_from(("nightly", "weekly")))
 def test_with_a_model_twice_is_once_and_dry_is_wet(lives, cadence):
     with judged(lives) as (keeping, fake):

@@ -98,7 +98,7 @@ def handed_out(simulation, query):
 # row: X2
 # row: X8
 # row: X12
-@examples(300, 16)
+@examples(300, 8)
 @given(VAULTS, st.sampled_from(["forget", "purge", "wish", "edit", "delete"]))
 def test_only_the_named_statement_goes(statements, how):
     """Every other memory stays as it is and is recalled; no sentence states the named

@@ -133,7 +133,7 @@ def ends(step):
 # row: D10
 # row: E17
 @given(memories(), st.sampled_from([0.82, 0.9]))
-@examples(400)
+@examples(400, 30)
 def test_what_is_protected_leaves_without_a_question_only_for_an_equal_statement(
     states, similarity
 ):

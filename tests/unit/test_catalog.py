@@ -240,17 +240,6 @@ def test_a_young_empty_file_is_pending(world):
     assert world.catalog.find_fact(fact.id).text == "Anna prefers tea."
 
 
-def test_a_file_left_empty_is_a_problem_and_its_memory_is_known_but_not_told(world):
-    """Empty for good: named, not deleted, and nobody is told what it does not say."""
-    fact = world.fact("Anna prefers tea.")
-    world.scanner.scan()
-    world.put(fact.path, "")
-    assert [problem.code for problem in world.scanner.scan().problems] == ["empty"]
-    assert world.catalog.find_fact(fact.id).text == "Anna prefers tea."
-    assert not world.scanner.is_unchanged(world.place(fact.id))
-    assert world.scanner.read(fact.path).units is None
-
-
 def test_an_emptied_folder_freezes_deletions_until_a_person_accepts_them(world):
     """An unmounted disk looks like this; nothing is believed gone."""
     known = [world.fact(f"fact number {n}") for n in range(12)]
@@ -363,36 +352,6 @@ def test_a_note_of_fifty_megabytes_is_a_problem_and_is_left_alone(world):
     assert world.catalog.find_fact(fact.id).text == "Anna prefers tea."
     assert (world.root / fact.path).stat().st_size == 50 * 1024 * 1024
     assert world.scanner.scan().problems == ()
-
-
-@pytest.mark.parametrize(
-    ("content", "code", "text"),
-    [
-        (b"---\nid: [\n---\nwords\n", "bad-yaml", "words"),
-        (b"\xff\xfe\x00", "binary", None),
-        (b"caf\xe9", "not-utf-8", "caf\ufffd"),
-        (b"---\nid: x\n", "no-fence-end", None),
-    ],
-)
-def test_a_broken_note_is_a_problem_and_keeps_its_last_good_keys(
-    world, content, code, text
-):
-    """No key in such a file is believed, nothing of it is lost, its old words are not
-    told, and mending it helps.
-    """
-    fact = world.fact("Anna prefers tea.")
-    world.scanner.scan()
-    good = (world.root / fact.path).read_bytes()
-    world.put(fact.path, content)
-    (problem,) = world.scanner.scan().problems
-    assert (problem.path, problem.code) == (fact.path, code)
-    held = world.catalog.find_fact(fact.id)
-    assert (held.category, held.text) == (fact.category, text or fact.text)
-    assert world.scanner.is_unchanged(world.place(fact.id)) == (text is not None)
-    assert (world.root / fact.path).read_bytes() == content
-    world.put(fact.path, good)
-    world.scanner.scan()
-    assert world.catalog.problems() == []
 
 
 def test_a_file_that_cannot_be_read_is_a_problem_until_it_can(world):

@@ -17,8 +17,8 @@ from tests.fakes.foreign import foreign
 from tests.fakes.keeping import Keeping
 from tests.size import FULL
 
-MANY = 10_000 if FULL else 100
-MANY_NIGHTS = 400 if FULL else 15
+MANY = 10_000 if FULL else 50
+MANY_NIGHTS = 400 if FULL else 6
 OURS = {"kind": "note", "origin": "rules"}
 
 

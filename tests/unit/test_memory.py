@@ -689,10 +689,10 @@ def test_no_cache_grows_with_the_words_that_people_say(memory):
         recalled(memory, f"Which {new[2]} did I {new[3]} with the {new[4]}?")
         recalled(memory, "What do I have to do?")
 
-    for number in "abcdef":
+    for number in "abc":
         talk(number)
     before = unlimited_caches()
-    for number in "ghijklmnopqr":
+    for number in "defghi":
         talk(number)
     after = unlimited_caches()
     grown = {one.__wrapped__: after.get(one, 0) - size for one, size in before.items()}

@@ -74,9 +74,9 @@ def test_an_answer_makes_no_room_for_a_new_question_in_the_same_week(asked, cloc
 
 
 # row: X9
-def test_a_year_of_questions_is_three_new_ones_a_week(asked, clock):
+def test_half_a_year_of_questions_is_three_new_ones_a_week(asked, clock):
     """Five arise each week of a spring; none is answered but what the bot asks, and all
-    are shown before the year is over. Nothing else in the vault changes.
+    are shown before it is over. Nothing else in the vault changes.
     """
     vault, zone = asked.settings.vault, asked.settings.zone
     facts = [fact for fact in asked.index.catalog.facts() if fact.status == "active"]
@@ -84,7 +84,7 @@ def test_a_year_of_questions_is_three_new_ones_a_week(asked, clock):
     pairs = [(new, old) for new, old in pairs if new.text[0] != old.text[0]][:40]
     told_before = {fact.id: fact.status for fact in facts}
     seen, arisen, answered = set(), 0, 0
-    for week in range(52):
+    for week in range(26):
         for new, old in pairs[5 * week : 5 * week + 5]:
             note = conflict_note(new, old, "one may be over", clock(), zone)
             arisen += len(changes.write(asked.vault, [note]))

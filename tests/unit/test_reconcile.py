@@ -28,7 +28,7 @@ from tests.fakes.obsidian import broken_links
 from tests.size import FULL
 
 BERLIN, MUNICH = "Anna lives in Berlin.", "Anna lives in Munich."
-SESSIONS = 50 if FULL else 12
+SESSIONS = 50 if FULL else 6
 """How often recalled text comes back; 12 sessions try every way in which it does."""
 EMPHASIS = (
     "really",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from engram.errors import EngramError
 
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SAID = "I decided to buy the boat Amarill."
 
 

@@ -133,7 +133,7 @@ def test_what_two_devices_forget_at_once_is_forgotten_on_both(pair, keep):
         assert not sim.call("recall", query="willow weir elder mill")["hits"]
 
 
-ROUNDS = 30 if FULL else 4
+ROUNDS = 30 if FULL else 2
 
 
 # row: X38
