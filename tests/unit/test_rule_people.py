@@ -125,6 +125,11 @@ def test_a_pronoun_needs_its_person_in_the_statement(raw, is_open):
             {("Mira", "works_at", "Siemens")},
             {"Siemens": "org"},
         ),
+        (
+            "Meine Schwester heißt Clara.",
+            {("Mira", "sister", "Clara")},
+            {"Clara": "person"},
+        ),
         # no name, several names, no person, or over
         ("I work at a small bakery.", set(), {}),
         ("I live in Lisbon and Porto.", set(), {}),
@@ -203,6 +208,11 @@ def test_who_somebody_is_may_stand_anywhere_in_a_clause(text, found):
 def test_a_title_is_part_of_a_name(said, found):
     """Else the name ends at its dot, and the note is called `Dr`."""
     assert names(said) == found
+
+
+def test_a_pet_with_a_name_is_no_person():
+    found = read("Mein Hund heißt Rex.")
+    assert (found.relations, found.types) == ((), {"Rex": "animal"})
 
 
 # row: X2

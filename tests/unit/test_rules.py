@@ -1,4 +1,4 @@
-"""The offline extractor: what it takes from a turn, and above all what it leaves."""
+"""The offline extractor in English and German: what it takes, and what it leaves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from tests.fakes.sentences import rows
 from tests.size import examples
 
 POLICY = ExtractionPolicy()
-NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW = datetime(2026, 11, 21, 21, 14, tzinfo=BERLIN)  # a Saturday
+MONDAY = datetime(2027, 3, 1, 9, tzinfo=BERLIN)
 
 
 def turn(text, *, name="t1", role="user", speaker="", persona=None, when=NOW):
@@ -53,6 +55,73 @@ def test_a_plain_assertion_becomes_one_statement(text, category, statement):
 def test_what_is_not_asserted_of_oneself_gives_nothing(text):
     """Questions, hedges, mockery, quotations, games and small talk are left alone."""
     assert facts(text) == ()
+
+
+# row: X2
+# row: X13
+@pytest.mark.parametrize(("text", "statements"), rows("rules", "several"))
+def test_each_thing_that_is_plainly_said_is_a_statement(text, statements):
+    """And none is what only looks like one, or is taken back."""
+    assert [one.text for one in facts(text)] == statements
+
+
+# row: X14
+@pytest.mark.parametrize(("text", "statement", "due"), rows("rules", "to_do"))
+def test_what_is_still_to_be_done_is_a_promise_with_its_day(text, statement, due):
+    """The day is reckoned from the turn, and none is made up."""
+    (one,) = facts(text)
+    assert (one.category, one.text) == ("commitment", statement)
+    assert (one.when.start.date().isoformat() if one.when else "") == due
+
+
+# row: E16
+@pytest.mark.parametrize(
+    ("text", "is_promise"),
+    [
+        *((text, True) for text in rows("rules", "promises")),
+        *((text, False) for text in rows("rules", "no_promises")),
+    ],
+)
+def test_only_duties_promises_and_reminders_are_promises(text, is_promise):
+    found = [one.category for one in facts(text, when=MONDAY)]
+    assert found == ["commitment"] if is_promise else "commitment" not in found
+
+
+# row: E16
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("My sister is getting married in June.", "2027-06-01"),
+        ("My parents are coming on Friday.", "2026-11-27"),
+    ],
+)
+def test_what_another_person_plans_is_an_event_with_its_day(text, day):
+    (one,) = facts(text)
+    assert one.category == "moment"
+    assert one.when.start.date().isoformat() == day
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Remind me to call Anna tomorrow.", "Erinner mich morgen an den Zahnarzttermin."],
+)
+def test_between_two_people_nobody_is_asked_to_remind(text):
+    people = [
+        turn("Hi!", role="assistant", speaker="Ben"),
+        turn(text, name="b", speaker="Eva"),
+    ]
+    assert extract(people, POLICY).candidates == ()
+    assert facts(text, role="assistant") == ()
+
+
+# row: X14
+@pytest.mark.parametrize(
+    "text", ["My sister Anna moves in May.", "I left with my friend Anna last week."]
+)
+def test_what_somebody_is_has_not_the_time_of_what_they_do(text):
+    """Anna is a sister before she moves."""
+    bond = next(one for one in facts(text) if one.text.startswith("Anna is the user's"))
+    assert bond.when is None
 
 
 WORDS = st.sampled_from(
