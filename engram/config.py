@@ -342,7 +342,7 @@ class EmbeddingSettings:
 
 def has_sentence_model() -> bool:
     """Return whether the extra `semantic` is installed; none of it is imported."""
-    needed = (*SENTENCE_PACKAGES, "onnxruntime", "tokenizers")
+    needed = (*SENTENCE_PACKAGES, "onnxruntime", "threadpoolctl", "tokenizers")
     return all(map(find_spec, needed))
 
 

@@ -55,6 +55,9 @@ class UniversalEncoder:
     """
 
     def __init__(self, weights: Path, tokenizer: Path, chars: int) -> None:
+        from threadpoolctl import ThreadpoolController
+
+        self._threads = ThreadpoolController()
         self._tokens = _tokenizer(tokenizer.read_bytes())
         self._chars = chars
         with np.load(weights, allow_pickle=False) as file:
@@ -75,8 +78,12 @@ class UniversalEncoder:
         }
 
     def embed(self, texts: Sequence[str]) -> list[Floats]:
-        """Return the vector of each text."""
-        return [self._vector(text[: self._chars]) for text in texts]
+        """Return the vector of each text.
+
+        One thread computes it; with more, they wait for each other most of the time.
+        """
+        with self._threads.limit(limits=1, user_api="blas"):
+            return [self._vector(text[: self._chars]) for text in texts]
 
     def _vector(self, text: str) -> Floats:
         given = self._weights
