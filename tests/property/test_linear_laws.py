@@ -21,7 +21,6 @@ from engram.core.records import Turn
 from engram.extraction.rules.engine import extract
 from engram.vault import facts, frontmatter, sessions
 from tests.cpu import assert_linear
-from tests.size import FULL
 
 DAY = datetime(2026, 11, 21, 12, tzinfo=UTC)
 KNOWN = shingles("a a a a a a. 茶茶茶茶茶茶茶茶茶茶茶茶", EchoPolicy())
@@ -94,4 +93,4 @@ CASES = [
 @pytest.mark.parametrize(("name", "pump"), CASES)
 def test_twice_the_text_takes_twice_the_time(name, pump):
     chars, work = READERS[name]
-    assert_linear(work, pump, chars if FULL else chars // 2)
+    assert_linear(work, pump, chars)
