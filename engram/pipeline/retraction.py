@@ -250,10 +250,9 @@ class Retraction:
         units = self.index.units(list(chosen))
         facts = [unit for unit in units.values() if isinstance(unit, Fact)]
         for request in self._requests(turn):
-            if request.wish.named:
-                named, _ = self._named(request)
-                passages = [one for one in named if one[0].key in units]
-                self._hide(request, passages, facts, now)
+            named = self._named(request)[0] if request.wish.named else []
+            passages = [one for one in named if one[0].key in units]
+            self._hide(request, passages, facts, now)
 
     # -- scope of a request ------------------------------------------------------------
 

@@ -70,7 +70,7 @@ def _leave_threads(ended: list[int]) -> None:
     for stream in (sys.stdout, sys.stderr):
         try:  # without contextlib, which loads slowly
             stream.flush()
-        except (OSError, ValueError):  # closed, or nobody reads
+        except (OSError, ValueError):  # the stream or its pipe is closed
             continue
     os._exit(ended[0])
 

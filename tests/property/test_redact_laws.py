@@ -35,7 +35,7 @@ def test_redacting_twice_is_redacting_once(text, mode):
 
 # row: X11
 def test_an_everyday_turn_takes_a_few_times_as_long_as_finding_its_words():
-    """Two kilobytes that make the table look twice; a ratio, whatever the machine."""
+    """Two kilobytes on which patterns of the table match: redaction and search, as a ratio."""
     said = (
         "I told IT: my password was reset, the token is lost, on 2026-11-20 at 12:30. "
     )

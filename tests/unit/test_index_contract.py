@@ -252,6 +252,10 @@ def test_the_nearest_vectors_are_found_for_those_who_may_see_them(world, embedde
     assert [value for _, value in found] == pytest.approx(
         [(np.cos(n / 40) + 0.01) / 1.01 for n in range(5)], abs=1e-6
     )
+    longer = 1.3 * np.frombuffer(asked, np.float32)
+    assert [value for _, value in near(world, longer.tobytes())] == pytest.approx(
+        [1.3 * value for _, value in found], abs=1e-6
+    )
     assert embedded[40].id in dict(near(world, asked, persona="Nova"))
     assert near(world, unit(1, 0), 5) == []  # another dimension finds nothing yet
 

@@ -199,7 +199,7 @@ def test_an_answer_in_no_known_form_says_nothing(raw):
 
 
 class Slow(FakeAnswers):
-    """A memory that takes until it is told."""
+    """A memory whose answer waits until the test sets an event."""
 
     def __init__(self):
         super().__init__()

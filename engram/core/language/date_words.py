@@ -107,9 +107,10 @@ class Tense:
     """The words and forms that show the direction of a sentence in one language.
 
     The words are single tokens; the forms are patterns. `not_evidence` contains a form
-    that is not a past. The time of a `reported` event differs from that of the report. An `undirected` sentence may be about any
-    time, such as a habit. With a `duty` a day is a deadline. A clause ends at a word of
-    `conjunctions`; an event `toward` a day is before it.
+    that is not a past. The time of a `reported` event differs from that of the report.
+    An `undirected` sentence may be about any time, such as a habit. With a `duty` a day
+    is a deadline. A clause ends at a word of `conjunctions`; an event `toward` a day is
+    before it.
     """
 
     words: Mapping[str, frozenset[str]]

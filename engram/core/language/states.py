@@ -393,7 +393,7 @@ def in_context(found: Sequence[State], text: str, quote: str) -> tuple[State, ..
 
 
 def _lasts(state: State, sentence: str) -> bool:
-    """Return whether a state is no change, or one that is neither old nor undone."""
+    """Return whether a state is no change, or a change that is not of long ago."""
     rules = grammar(state.language)
     is_old = rules.long_ago.search(sentence) and not rules.news.search(sentence)
     return not (is_old and (state.change or state.over))

@@ -24,8 +24,8 @@ Pair = tuple["MemoryState", "MemoryState"]
 def seeds(view: PassView) -> list[MemoryState]:
     """Return the active memories that are not conclusions, latest first (`D9`).
 
-    A settled promise is none: it waits for nothing. Highly sensitive ones are left out: groups are given to a model, and the results to
-    all personas (`B17`).
+    Settled promises are left out. So are highly sensitive memories: groups are given to
+    a model, and the results to all personas (`B17`).
     """
 
     def first_hand() -> list[MemoryState]:

@@ -586,8 +586,8 @@ def _section_of(
     """Return the section of the persona summary for a memory, or ''.
 
     An `attribute` of the user, such as home, work or health, belongs to the profile in
-    every category; family and pets belong to people. A taste of somebody else belongs
-    nowhere.
+    every category; family and pets belong to people. What another person likes has no
+    section.
     """
     category = category_of(fact.category)
     if category.promise and (not is_open(fact) or is_past(fact, now, past_days)):
