@@ -22,23 +22,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _LAST_MILLISECOND = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
 
-INVISIBLE = dict.fromkeys(
-    [
-        0xAD,
-        0x200B,
-        0x200E,
-        0x200F,
-        *range(0x202A, 0x202F),
-        *range(0x2060, 0x206A),
-        0xFEFF,
-    ]
-)
+INVISIBLE = re.compile(r"[\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
 """Soft hyphen, zero-width space, word joiner, BOM and direction marks, to delete."""
-# NFKC turns the acute that people type as an apostrophe into an accent on a blank.
-_CLEAN = INVISIBLE | {ord("´"): "'"}
-_ALIKE = str.maketrans({**dict.fromkeys("’‘‛ʼ＇", "'"), **dict.fromkeys("‐‑‒–−", "-")})
+_APOSTROPHE = re.compile("[’‘‛ʼ＇]")
+_HYPHEN = re.compile("[‐‑‒–−]")
 # NFKC writes 10² as 102 and 1½ as 11⁄2; a blank separates the two numbers.
 _RAISED = re.compile(r"(?<=\d)(?=[²³¹¼½¾⁰-₟⅐-⅟①-⓿])")
+# Most signs end a word or a sentence; they distinguish nothing, whatever is beside them.
+_ENDING = re.compile(r"[.,;:?\"()]+(?=\s|\Z)")
 _SIGN = re.compile(r"[^\w\s]")
 _INSIDE_WORD = frozenset("'-/.&@#*\\·")
 _BEFORE_WORD = frozenset("-./#@")
@@ -71,7 +62,8 @@ def normalise(text: str) -> str:
     if text.isascii():
         folded = text.lower()
     else:
-        folded = _folded(_RAISED.sub(" ", text.translate(_CLEAN)))
+        folded = _folded(_RAISED.sub(" ", INVISIBLE.sub("", text)))
+    folded = _ENDING.sub(" ", folded)
     return " ".join(_SIGN.sub(_sign_or_blank, folded).split()) or text
 
 
@@ -92,7 +84,7 @@ def slug(text: str, max_bytes: int = 80) -> str:
     >>> slug("Anna's coffee: oat-milk, no sugar!")
     'annas-coffee-oat-milk-no-sugar'
     """
-    words = _slug_words(_folded(text.translate(_CLEAN)).replace("'", ""))
+    words = _slug_words(_folded(INVISIBLE.sub("", text)).replace("'", ""))
     name = _cut("-".join(words), max_bytes) or "note"
     return f"note-{name}" if name in _DEVICES else name
 
@@ -141,8 +133,11 @@ def _folded(text: str) -> str:
 
     All apostrophes become `'` and all hyphens `-`.
     """
-    once = unicodedata.normalize("NFKC", unicodedata.normalize("NFD", text).casefold())
-    return unicodedata.normalize("NFKC", once.casefold()).translate(_ALIKE)
+    # NFKC turns the acute that people type as an apostrophe into an accent on a blank.
+    text = unicodedata.normalize("NFD", text.replace("´", "'"))
+    once = unicodedata.normalize("NFKC", text.casefold())
+    folded = _APOSTROPHE.sub("'", unicodedata.normalize("NFKC", once.casefold()))
+    return _HYPHEN.sub("-", folded)
 
 
 def _sign_or_blank(match: re.Match[str]) -> str:

@@ -126,7 +126,7 @@ def of_turn(turn: Turn, policy: TrustPolicy) -> Provenance:
     It follows from the caller's standing, never from the text or a claimed name.
     """
     source = TurnSource(turn.role, turn.origin, turn.speaker)
-    details = ["remembered"] if turn.session == REMEMBERED else []
+    details = ("remembered",) if turn.session == REMEMBERED else ()
     return Provenance(
         source.source_class, _label(source, details), trust(source.source_class, policy)
     )
@@ -181,19 +181,20 @@ def _fact_label(fact: Fact, voices: Sequence[TurnSource]) -> str:
         key=SOURCE_CLASSES.index,
     )
     also = (
-        [f"also {' and '.join(_SHOWN.get(voice, voice) for voice in others)}"]
+        (f"also {' and '.join(_SHOWN.get(voice, voice) for voice in others)}",)
         if others
-        else []
+        else ()
     )
     if confirmed and best.source_class != "user":
         return f"user (confirmed; from {_label(best, also)})"
     return _label(
         best,
-        [*(["remembered"] if fact.origin in {*SOURCE_CLASSES, AGENT} else []), *also],
+        (*(["remembered"] if fact.origin in {*SOURCE_CLASSES, AGENT} else []), *also),
     )
 
 
-def _label(turn_source: TurnSource, details: Sequence[str]) -> str:
+@lru_cache(maxsize=1 << 8)
+def _label(turn_source: TurnSource, details: tuple[str, ...]) -> str:
     """Return the class in words with details in brackets.
 
     The details begin with the role and name that an import claims, or with the name of

@@ -690,7 +690,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             match for term, match in zip(terms, matches, strict=True) if not term.faint
         ]
         bits = scoring.matched_bits(content, best)
-        named = [self._speaks(term.word, rows[best]) for term in terms]
+        named = np.array([self._speaks(term.word, rows[best]) for term in terms])
         own, fit = scoring.own_evidence(terms, matches, curve, best, named)
         columns_of_hits = score[best].tolist(), bits, own, fit
         found = zip(self._keys(rows[best]), *columns_of_hits, strict=True)
@@ -705,6 +705,8 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _speaks(self, word: str, rows: Places) -> Bools:
         """Return whether `word` names the speaker of each of these rows."""
         codes = sorted(self._speaker_codes.get(word, ()))
+        if not codes:
+            return np.zeros(len(rows), np.bool_)
         named: Bools = np.isin(self._rows.columns["speaker"][rows], codes)
         return named
 

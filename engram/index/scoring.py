@@ -293,30 +293,27 @@ def own_evidence(
     matches: Sequence[Match],
     saturated: Saturation,
     places: list[int],
-    named: Sequence[Bools],
+    named: Bools,
 ) -> tuple[list[float], list[float]]:
     """Return for the candidates at `places` what they score and cover by themselves.
 
     The first is the score by their own words, synonyms and date; the second the share,
-    0–1, of the question's weight that these contain. `named` tells for each term which
-    of them have it as the name of their speaker. The share is 0 for a candidate that
+    0–1, of the question's weight that these contain. `named` tells for each term, in
+    rows, which of them have it as the name of their speaker. The share is 0 for a candidate that
     only was told at a time which the question names, if it has other words that are not
     faint.
     """
-    curve, own = saturated.at(places), np.zeros(len(places))
-    covered, whole = np.zeros(len(places)), 0.0
-    stated, asked = np.zeros(len(places), np.bool_), False
-    for term, match, speaks in zip(terms, matches, named, strict=True):
-        own += match.weight * curve(match.dated[places])
-        holds = np.maximum(np.minimum(match.dated[places], 1), speaks)
-        covered += term.weight * holds
-        whole += term.weight
-        if not term.faint:
-            stated = stated | (match.akin[places] > 0) | (speaks > 0)
-            asked = asked or not date_word(term.word)[0]
-    if asked:
-        covered *= stated
-    return own.tolist(), (covered / (whole or 1.0)).tolist()
+    if not terms:
+        return [0.0] * len(places), [0.0] * len(places)
+    dated = np.array([match.dated for match in matches])[:, places]
+    akin = np.array([match.akin for match in matches])[:, places]
+    weights = np.array([term.weight for term in terms])
+    own = np.array([match.weight for match in matches]) @ saturated.at(places)(dated)
+    covered = weights @ np.maximum(np.minimum(dated, 1), named)
+    content = [not term.faint for term in terms]
+    if any(not term.faint and not date_word(term.word)[0] for term in terms):
+        covered *= ((akin > 0) | named)[content].any(axis=0)
+    return own.tolist(), (covered / (weights.sum() or 1.0)).tolist()
 
 
 def top(
@@ -338,9 +335,10 @@ def matched_bits(matches: Sequence[Match], places: Places | list[int]) -> list[i
 
     The lower bit also counts synonyms. Only the first 31 words have bits.
     """
-    bits = np.zeros(len(places), np.int64)
-    for place, match in enumerate(matches[:31]):
-        bits |= (match.akin[places] > 0).astype(np.int64) << 2 * place
-        bits |= (match.own[places] > 0).astype(np.int64) << 2 * place + 1
-    found: list[int] = bits.tolist()
-    return found
+    first = matches[:31]
+    if not first:
+        return [0] * len(places)
+    akin = np.array([match.akin for match in first])[:, places] > 0
+    own = np.array([match.own for match in first])[:, places] > 0
+    bits: list[int] = (4 ** np.arange(len(first)) @ (akin + 2 * own)).tolist()
+    return bits

@@ -96,7 +96,11 @@ def _matching(search: RecallSearch, where: SearchFilter) -> _Pool:
         best, unused_reason, close = _with_vectors(search, where, words_only, waiting)
     search.limit.end("vectors")
     # before any share of the best score: a question that was observed matches itself
-    own = {one.key for one in best if one.key.partition("#")[0] in request.running}
+    own = {
+        one.key
+        for one in (best if request.running else ())
+        if one.key.partition("#")[0] in request.running
+    }
     filtered.update([SAID_HERE] * len(own))
     best = [one for one in best if one.key not in own]
     best = best[: ranking.PRESETS[request.preset].pool or None]

@@ -203,6 +203,8 @@ def _above_what_they_replaced(
 ) -> RankedCandidates:
     """Put each memory that replaced another one directly above it (law 7)."""
     wanted = {one.successor for one in past.values() if one.successor}
+    if not wanted:
+        return candidates
     known = {slot.key for slot in candidates.slots}
     read = recallable(search.index, sorted(wanted - known), search.request, Counter())
     placed = set[str]()

@@ -6,6 +6,7 @@ lengthened again if tokens remain. Tokens are counted as in `formatting.fenced`.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -46,10 +47,10 @@ def select(
     page = _Page(question, policy, budget)
     repeated = 0
     for number, hit in enumerate(hits, 1):
-        text = normalise(hit.text)
-        if hit.key in page.quoted or page.has_text(hit, text):
+        first = _first_words(hit.text)
+        if hit.key in page.quoted or page.has_text(hit, first):
             repeated += 1
-        elif not page.add(hit, text):
+        elif not page.add(hit, first):
             break
         if number - repeated == k:
             break
@@ -78,7 +79,7 @@ class _Page:
     """The hits chosen so far, and the remaining tokens.
 
     `quoted` are the keys of turns that a chosen fact shows in full, `texts` the chosen
-    hits by their text in its normal form.
+    hits by the first words of their text.
     """
 
     def __init__(self, question: Question, policy: RecallPolicy, budget: int) -> None:
@@ -87,14 +88,14 @@ class _Page:
         self.tokens_left = budget - self._cost(formatting.fence("", "0" * 8))
         self.places: list[_Chosen] = []
         self.quoted: set[str] = set()
-        self.texts: dict[str, _Chosen] = {}
+        self.texts: dict[tuple[str, ...], _Chosen] = {}
         self._days: Counter[str] = Counter()
         self._turns: Counter[str] = Counter()
 
-    def add(self, hit: SearchHit, text: str) -> bool:
+    def add(self, hit: SearchHit, first: tuple[str, ...]) -> bool:
         """Add a hit, cut to the remaining tokens; return False if it does not fit.
 
-        `text` is that of the hit in its normal form.
+        `first` are the first words of its text.
         """
         whole = hit
         if hit.said and self._turns[hit.source]:
@@ -111,18 +112,20 @@ class _Page:
         if hit.kind == "fact" and short.said == whole.said:
             self.quoted.add(hit.source)
         place = _Chosen(short, hit, cost, day)
-        self.texts[text] = place
+        self.texts[first] = place
         self.places.append(place)
         return True
 
-    def has_text(self, hit: SearchHit, text: str) -> bool:
+    def has_text(self, hit: SearchHit, first: tuple[str, ...]) -> bool:
         """Return whether a chosen hit has the same text; a fact takes a turn's place."""
-        same = self.texts.get(text)
-        if same and hit.kind == "fact" and same.hit.kind == "turn":
+        same = self.texts.get(first)
+        if not same or normalise(same.whole.text) != normalise(hit.text):
+            return False
+        if hit.kind == "fact" and same.hit.kind == "turn":
             known = same.hit
             same.hit = replace(hit, said="", score=known.score, rank=known.rank)
             same.whole = same.hit
-        return same is not None
+        return True
 
     def lengthen(self) -> None:
         """Lengthen the hits that were cut, best first, while tokens remain."""
@@ -185,3 +188,11 @@ class _Page:
 
     def _cost(self, text: str) -> int:
         return count_tokens(f"{text}\n", self.policy)
+
+
+def _first_words(text: str) -> tuple[str, ...]:
+    """Return words by which most texts differ, without computing their normal form."""
+    return tuple(_WORD.findall(text[:200].casefold())[:8])
+
+
+_WORD = re.compile(r"\w+")
