@@ -54,7 +54,7 @@ from engram.llm.replies import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from engram.llm.client import AnyModel
 
@@ -264,7 +264,7 @@ def read_facts(
             if doubts := [*filter(None, [doubt]), *refused]:
                 warnings[candidate.text] = "; ".join(doubts)
             dropped += refused
-    candidates = [_with_grounds(one, texts) for one in candidates]
+    candidates = _grounds_first(_with_grounds(one, texts) for one in candidates)
     relations = _relations(body.relations, turns, dropped, policy, model_policy)
     types = _types(body.entities, dropped, model_policy)
     ended = read_ends(body.ended, turns, known, dropped, policy)
@@ -288,6 +288,26 @@ def _with_grounds(candidate: Candidate, texts: Mapping[str, str]) -> Candidate:
     own = f"={candidate.text}"
     because = tuple(one for one in named if one != own)
     return replace(candidate, links=replace(links, because=because))
+
+
+def _grounds_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Order candidates so that each follows those of the reply it rests on (`X29`).
+
+    "I moved, because I got a job" tells the ground last. Filed in that order, the move
+    would name a memory that does not exist yet.
+    """
+    waiting = {f"={one.text}": one for one in candidates}
+    ordered: list[Candidate] = []
+
+    def take(name: str) -> None:
+        if one := waiting.pop(name, None):
+            for ground in one.links.because if one.links else ():
+                take(ground)
+            ordered.append(one)
+
+    for name in list(waiting):
+        take(name)
+    return ordered
 
 
 def _candidate(

@@ -472,16 +472,17 @@ def hit_on(memory, query, text):
 
 
 # row: X29
-@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("told", ["ground first", "ground last", "known ground"])
 def test_what_rests_on_an_ended_fact_may_no_longer_hold_and_is_asked_once(
-    talking, running, together
+    talking, running, told
 ):
     """Nothing ends by itself; the ticked ones end, and what rests on these is asked."""
     memory = talking()
     words = "We are moving to Linz, because Jakob has an offer from a firm there."
-    if together:
-        offer, move = (OFFER, {}, {}), (LINZ, {}, {"because": [-1]})
-        said(memory, running, words, offer, move)
+    if told == "ground first":
+        said(memory, running, words, (OFFER, {}, {}), (LINZ, {}, {"because": [-1]}))
+    elif told == "ground last":
+        said(memory, running, words, (LINZ, {}, {"because": [-2]}), (OFFER, {}, {}))
     else:
         said(memory, running, TOLD_OFFER, (OFFER, {}, {}))
         said(memory, running, words, (LINZ, {"because": [OFFER]}, {}))
