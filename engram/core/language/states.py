@@ -231,10 +231,14 @@ def grammar(code: str) -> Grammar:
 
 
 def _codes(text: str) -> list[str]:
-    """Return the languages with rules, the likeliest of the text first."""
-    codes = list(languages.section(KEY))
+    """Return the languages with rules that a text may have, the likeliest first.
+
+    They have at least half as many of its stop words as the likeliest one.
+    """
     counts = stop_words_by_language(words_of(text))
-    return sorted(codes, key=lambda code: -counts[code])
+    found = {code: counts[code] for code in languages.section(KEY)}
+    likely = (code for code in found if 2 * found[code] >= max(found.values()))
+    return sorted(likely, key=lambda code: -found[code])
 
 
 # -- reading ---------------------------------------------------------------------------
@@ -374,7 +378,7 @@ def _subject_before(text: str, earlier: State | None) -> tuple[str, ...]:
 
 def read_rules() -> None:
     """Compile the rules, so that no turn and no question has to wait for it."""
-    for clause in ("A b and c d", "a b and c d"):
+    for clause in ("Xa yb, zc wd", "xa yb, zc wd"):  # words of no language
         of_clause(clause, (USER,), opens=True)
         _state_asked_for(clause)
 
