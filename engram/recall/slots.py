@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from engram.core import personas, ranking
 from engram.core.attributes import attribute
-from engram.core.language.states import USER, State, names_same, state_asked_for
+from engram.core.language.states import (
+    USER,
+    State,
+    names_same,
+    of_owner,
+    state_asked_for,
+)
 from engram.recall.hits import recallable
 from engram.recall.topics import is_over
 
@@ -127,8 +133,8 @@ def _in_slot(
     for key, subject, value in search.index.catalog.in_slot(attribute):
         if not value:
             continue
-        told = tuple(subject.split())
-        of_user = told == (USER,) or own.issuperset(told)
+        told = of_owner(tuple(subject.split()), own)
+        of_user = told == (USER,)
         if wanted.subject == (USER,):
             same = of_user
         else:

@@ -643,6 +643,21 @@ def test_what_ends_with_its_ground_in_the_same_words_is_not_asked(talking, runni
     assert not fallen(memory)
 
 
+# row: X30
+def test_the_end_of_what_is_told_of_somebody_by_the_user_s_name_is_an_answer(
+    talking, running
+):
+    memory = talking(owner=("Jonas",))
+    baker, sold = "Jonas's sister Eva is a baker in Cork.", "Eva has sold the bakery."
+    words = "You know my sister Eva? She bakes for half of Cork, imagine that."
+    job = {"about": ["Eva"], "attribute": "job", "value": "baker"}
+    said(memory, running, words, (baker, {}, job))
+    words = "And now Eva has sold the bakery, she is so glad about it."
+    said(memory, running, words, (sold, {"ends": [baker]}, {"about": ["Eva"]}))
+    answer = memory.call("recall", {"query": "What does Eva do?"})
+    assert answer["note"] == "no job since 2026-11-20"
+
+
 # row: X29
 @pytest.mark.parametrize("links", [{}, {"supports": [OFFER]}])
 def test_what_only_stands_beside_an_ended_fact_holds(talking, running, links):
