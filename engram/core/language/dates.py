@@ -613,6 +613,7 @@ def in_figures(interval: Interval) -> str:
     return first if first == until else f"{first}/{until}"
 
 
+@lru_cache(maxsize=1 << 8)
 def named_dates(text: str, when: datetime) -> tuple[tuple[str, str], ...]:
     """Return the words of each time in `text` that is not a full date, with its date.
 
