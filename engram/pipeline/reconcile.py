@@ -218,6 +218,7 @@ class Reconciler:
         return kept
 
     def _write_asked(self, plan: WritePlan, asked: Sequence[AskedFact]) -> None:
+        plan.ask_what_rests_on_ended()
         self.plan_writer.write_unrepeatable(plan)
         types = dict[str, str]()
         for one in reversed(asked):

@@ -643,6 +643,23 @@ def test_what_ends_with_its_ground_in_the_same_words_is_not_asked(talking, runni
     assert not fallen(memory)
 
 
+# row: X29
+def test_what_rests_on_a_fact_that_a_kept_statement_ends_is_asked(talking, running):
+    memory = talking()
+    tell(memory, "The user works at Frachtwerk.")
+    words = "So for Frachtwerk I rent a room in Bremen, from Monday to Thursday."
+    room = "The user rents a room in Bremen."
+    said(
+        memory,
+        running,
+        words,
+        (room, {"because": ["The user works at Frachtwerk."]}, {}),
+    )
+    memory.call("remember", {"text": "I no longer work at Frachtwerk."})
+    (note,) = fallen(memory)
+    assert f"Settle 1: {room}" in note.read_text()
+
+
 # row: X30
 def test_the_end_of_what_is_told_of_somebody_by_the_user_s_name_is_an_answer(
     talking, running
