@@ -75,6 +75,8 @@ class WritePlan:
         self.contradicted: dict[str, str] = {}
         self.contradictions: list[str] = []
         self.neighbours: dict[str, Sequence[Known]] = {}
+        # when the user told known facts again, by id
+        self.told_again: dict[str, datetime] = {}
         self._facts: dict[str, _Planned] = {}
         self._cases: dict[str, Create] = {}
         # the facts that the plan ends, and the turn that ends each
@@ -290,7 +292,21 @@ class WritePlan:
             self.rows += rows
 
     def ask_what_rests_on_ended(self) -> None:
-        """Ask, once for each fact that the plan ends, about those that rest on it (`X29`)."""
+        """Ask, once for each fact that the plan ends, about those that rest on it (`X29`).
+
+        What the user told again since a ground ended no longer rests on it.
+        """
+        for fact in filter(None, map(self.fact, self.told_again)):
+            at = self.told_again[fact.id]
+            over = {
+                one.id
+                for one in filter(None, map(self.fact, fact.because))
+                if decide.is_over(one) and (one.valid_until or at) <= at
+            }
+            if over:
+                grounds = tuple(one for one in fact.because if one not in over)
+                alone = replace(fact, because=grounds)
+                self._patch(fact, alone, "told again after what it rests on was over")
         catalog = self.note_writer.index.catalog
         resting = catalog.resting_on([old.id for old, _ in self._fallen])
         for old, turn in self._fallen:

@@ -262,6 +262,10 @@ class CandidateSteps:
             has_case = any(effect.action == "ask" for effect in decision.effects)
             asking = decision.destination == "review" and not has_case
             plan.add(fact, decision.why, said.quote, asking=asking)
+        elif known := plan.fact(decision.met):
+            by_user = trust.source_class(said.attributed) == "user"
+            if by_user and not gatherer.keeps_bytes(known, said.turn):
+                plan.told_again[known.id] = said.turn.occurred_at
         return decision
 
     def _carried_out(

@@ -643,6 +643,37 @@ def test_what_ends_with_its_ground_in_the_same_words_is_not_asked(talking, runni
     assert not fallen(memory)
 
 
+BUS, GARAGE = "Jonas takes the bus to work.", "Jonas's car is in the garage."
+BACK = "Jonas has the car back from the garage."
+TOLD_BACK = "I have the car back from the garage, by the way, and for good."
+STILL = "And even so I take the bus to work, I have grown fond of it."
+
+
+# row: X29
+@pytest.mark.parametrize("later", [True, False])
+def test_what_the_user_tells_again_after_its_ground_ended_stands_alone(
+    talking, running, clock, later
+):
+    """It is asked about only if the words that ended the ground do not say it again."""
+    memory = talking()
+    words = "I take the bus to work, you see, the car is in the garage again."
+    said(memory, running, words, (GARAGE, {}, {}), (BUS, {}, {"because": [-1]}))
+    clock.advance(hours=30)
+    back = (BACK, {"ends": [GARAGE]}, {"quote": "the car back from the garage"})
+    still = (BUS, {"same": BUS}, {"quote": "I take the bus to work"})
+    if later:
+        said(memory, running, TOLD_BACK, back)
+        assert hit_on(memory, "bus to work", BUS)["standing"]
+        clock.advance(hours=30)
+        said(memory, running, STILL, still)
+    else:
+        said(memory, running, f"{TOLD_BACK} {STILL}", still, back)
+    assert len(fallen(memory)) == later
+    assert by_text(memory, GARAGE).status == "superseded"
+    assert not by_text(memory, BUS).because
+    assert hit_on(memory, "bus to work", BUS)["standing"] == ""
+
+
 # row: X29
 def test_what_rests_on_a_fact_that_a_kept_statement_ends_is_asked(talking, running):
     memory = talking()
