@@ -222,7 +222,8 @@ def name_from(text: str, settings: Settings) -> str:
     It is one line.
     """
     words = redact(text, settings.redact).text  # a secret may take several lines
-    return redact(_plain_name(words), settings.redact).text
+    name = _plain_name(words)
+    return name if name == words else redact(name, settings.redact).text
 
 
 def _plain_name(text: str) -> str:
