@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from engram.core import changes, todos
 from engram.core.attributes import attribute
 from engram.core.categories import category_of
+from engram.core.language.states import states
 from engram.core.text import content_hash, is_ulid
 
 if TYPE_CHECKING:
@@ -585,6 +586,19 @@ def is_over(fact: Fact) -> bool:
     if fact.status == "active":
         return todos.EXPIRED in fact.tags
     return fact.end_reason not in {SAYS_THE_SAME, JUDGED_THE_SAME}
+
+
+def lives_on(old: Fact, new: Fact) -> bool:
+    """Return whether what replaced a fact gives a value of it again (`X29`).
+
+    A medicine goes on in another dose, a job under another title.
+    """
+    told = states(new.text)
+    if old.end_reason == OVER or any(one.over for one in told):
+        return False
+    before = (*states(old.text), changes.state_in_slot(old, frozenset()))
+    after = (*told, changes.state_in_slot(new, frozenset()))
+    return changes.share_state(filter(None, before), filter(None, after))
 
 
 def is_called_off(plan: Fact | None, day: datetime) -> bool:

@@ -21,7 +21,7 @@ from engram.vault import changes, facts, frontmatter, reviews
 from engram.vault.frontmatter import NOT_UTF_8, UNREADABLE_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.config import Settings
@@ -294,7 +294,8 @@ class WritePlan:
     def ask_what_rests_on_ended(self) -> None:
         """Ask, once for each fact that the plan ends, about those that rest on it (`X29`).
 
-        What the user told again since a ground ended no longer rests on it.
+        What the user told again since a ground ended no longer rests on it. What rests
+        on a fact that goes on in another, as in another dose, rests on that one then.
         """
         for fact in filter(None, map(self.fact, self.told_again)):
             at = self.told_again[fact.id]
@@ -304,24 +305,36 @@ class WritePlan:
                 if decide.is_over(one) and (one.valid_until or at) <= at
             }
             if over:
-                grounds = tuple(one for one in fact.because if one not in over)
-                alone = replace(fact, because=grounds)
-                self._patch(fact, alone, "told again after what it rests on was over")
+                alone = [one for one in fact.because if one not in over]
+                self._rest(fact, alone, "told again after what it rests on was over")
         catalog = self.note_writer.index.catalog
         resting = catalog.resting_on([old.id for old, _ in self._fallen])
         for old, turn in self._fallen:
+            ended = self.latest(old)
+            heirs = filter(None, map(self.fact, ended.superseded_by))
+            heir = next((one for one in heirs if decide.lives_on(ended, one)), None)
             ids = [*resting.get(old.id, ()), *(new.id for new in self.new)]
-            texts = {
-                fact.id: fact.text
-                for fact in filter(None, map(self.fact, dict.fromkeys(ids)))
-                if old.id in fact.because and todos.still_holds(fact)
-            }
+            texts = {}
+            for fact in filter(None, map(self.fact, dict.fromkeys(ids))):
+                if old.id not in fact.because or not todos.still_holds(fact):
+                    continue
+                if heir and not decide.is_user_backed(fact):
+                    grounds = [*fact.because, heir.id]
+                    grounds.remove(old.id)
+                    self._rest(fact, grounds, "what it rests on goes on")
+                else:
+                    texts[fact.id] = fact.text
             if texts:
                 zone = self.settings.zone
                 note = reviews.fallen_note(turn, old.text, texts, self.now, zone)
                 row = action_row(self.now, "ask", turn, note.why, "rule")
                 self.ask(note, row | {"turn": turn})
         self._fallen.clear()
+
+    def _rest(self, fact: Fact, grounds: Iterable[str], why: str) -> None:
+        """Plan that a fact rests on these alone, each once (`X29`)."""
+        changed = replace(fact, because=tuple(dict.fromkeys(grounds)))
+        self._patch(fact, changed, why)
 
     def _patch(self, old: Fact, fact: Fact, why: str, body: str | None = None) -> None:
         """Plan that `old`, a new or known fact as planned so far, becomes `fact`."""

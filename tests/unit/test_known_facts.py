@@ -674,6 +674,41 @@ def test_what_the_user_tells_again_after_its_ground_ended_stands_alone(
     assert hit_on(memory, "bus to work", BUS)["standing"] == ""
 
 
+PILL, MORE = "Jonas takes 20 mg of simvastatin.", "Jonas takes 40 mg of simvastatin."
+POST, HEAD = "Jonas works at Frachtwerk.", "Jonas is head of sales at Frachtwerk."
+OFF_PILL = "The doctor has taken Jonas off simvastatin."
+LEFT, FIRM = (
+    "Jonas has left Frachtwerk.",
+    {"attribute": "employer", "value": "Frachtwerk"},
+)
+
+
+# row: X29
+@pytest.mark.parametrize(
+    ("ground", "later", "end", "slot"),
+    [(PILL, MORE, OFF_PILL, {}), (POST, HEAD, LEFT, FIRM)],
+)
+def test_what_rests_on_a_fact_rests_on_the_one_in_which_it_goes_on(
+    talking, running, clock, ground, later, end, slot
+):
+    """Another dose of a medicine is no end of the medicine, though one of the dose."""
+    memory = talking(owner=("Jonas",))
+    rule = "Jonas keeps away from grapefruit."
+    words = "So that is how it has been with me for years, and hence this, you know."
+    said(memory, running, words, (rule, {}, {"because": [-2]}), (ground, {}, slot))
+    clock.advance(days=3)
+    words = "That has changed a little since we spoke about it, by the way."
+    said(memory, running, words, (later, {"replaces": [ground]}, slot))
+    assert by_text(memory, ground).status == "superseded"
+    assert hit_on(memory, rule, rule)["standing"] == ""
+    assert not fallen(memory)
+    clock.advance(days=3)
+    words = "Well, and now that story has come to its end, as you may have guessed."
+    said(memory, running, words, (end, {"ends": [later]}, slot))
+    assert hit_on(memory, rule, rule)["standing"].startswith("may no longer hold")
+    assert len(fallen(memory)) == 1
+
+
 # row: X29
 def test_what_rests_on_a_fact_that_a_kept_statement_ends_is_asked(talking, running):
     memory = talking()
