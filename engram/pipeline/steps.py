@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core import trust
+from engram.core import todos, trust
 from engram.core.decide import (
     ALREADY_FILED,
     SAME_WORDS,
@@ -278,7 +278,8 @@ class CandidateSteps:
         """
         plan, gatherer, old = self.plan, self.gatherer, effect.fact
         if by is None:
-            plan.end(effect, said.attributed.occurred_at, turn=fact.source)
+            said_at = said.attributed.occurred_at.astimezone(plan.settings.zone)
+            plan.end(effect, todos.deed_at(said.quote, said_at), turn=fact.source)
             return fact
         quotes: dict[str, str] = {}
         if effect.action == "ask":

@@ -727,6 +727,21 @@ def test_what_rests_on_a_fact_that_a_kept_statement_ends_is_asked(talking, runni
 
 
 # row: X30
+def test_what_words_without_a_fact_end_is_over_since_the_day_that_they_name(
+    talking, running
+):
+    memory = talking()
+    tell(memory, "The user works at Frachtwerk.")
+    words = (
+        "They showed me the door at Frachtwerk on Wednesday. Imagine, after nine years."
+    )
+    over = "They showed me the door at Frachtwerk on Wednesday"
+    said(memory, running, words, ended=[("The user works at Frachtwerk.", over)])
+    answer = memory.call("recall", {"query": "Where do I work?"})
+    assert answer["note"] == "no employer since 2026-11-18"
+
+
+# row: X30
 def test_the_end_of_what_is_told_of_somebody_by_the_user_s_name_is_an_answer(
     talking, running
 ):
