@@ -321,7 +321,7 @@ class WritePlan:
                 if heir and not decide.is_user_backed(fact):
                     grounds = [*fact.because, heir.id]
                     grounds.remove(old.id)
-                    self._rest(fact, grounds, "what it rests on goes on")
+                    self._rest(fact, grounds, decide.GOES_ON)
                 else:
                     texts[fact.id] = fact.text
             if texts:

@@ -110,6 +110,25 @@ def test_what_rests_on_what_an_announced_day_ends_is_asked_once(
     assert by_text(memory, bus).status == "active"
 
 
+# row: X29
+def test_what_goes_on_in_an_announced_state_is_still_a_ground(planned, spring, running):
+    """An announced dose of a medicine ends the dose and not the medicine."""
+    memory = planned({})
+    pill, rule = "The user takes 20 mg of simvastatin.", "The user eats no grapefruit."
+    told = "And there is simvastatin, 20 mg, so no grapefruit in this house, ever."
+    said(memory, running, told, (rule, {}, {"because": [-2]}), (pill, {}, {}))
+    spring.advance(hours=20)
+    more = ("The user takes 40 mg of simvastatin from 3 May.", {"replaces": [pill]})
+    told = "It goes up to 40 mg on 3 May, says the doctor, which I do not like."
+    said(memory, running, told, (*more, PLAN | MAY))
+    (plan,) = by_text(memory, pill).superseded_by
+    spring.now = datetime.fromisoformat("2026-05-04T12:00:00+02:00")
+    night(memory)
+    assert by_text(memory, pill).status == "superseded"
+    assert by_text(memory, rule).because == (plan,)
+    assert not memory.call("review", {})["cases"]
+
+
 # row: C33
 def test_a_move_to_another_day_moves_the_end(planned, running, spring):
     """The new plan takes the place of the old one."""

@@ -21,7 +21,7 @@ from engram.core import decay, graph, jsonl, lifecycle, todos
 from engram.core.actions import CREATION_ACTIONS, row_time
 from engram.core.categories import PLAIN, category_of
 from engram.core.classify import edited_slot
-from engram.core.decide import is_called_off, is_scheduled
+from engram.core.decide import GOES_ON, is_called_off, is_scheduled, lives_on
 from engram.core.language.words import terms_of
 from engram.core.records import BlockEdit, Edge, Edit, Fact, Move, VectorStorage
 from engram.maintenance.passes.view import (
@@ -453,20 +453,31 @@ def _announced(view: PassView, now: datetime) -> Iterator[Step]:
 
 
 def ask_fallen(view: PassView, now: datetime) -> list[Step]:  # noqa: ARG001
-    """Ask about the memories that rest on one whose announced end has come (`X29`)."""
+    """Ask about the memories that rest on one whose announced end has come (`X29`).
+
+    Those that rest on what goes on in the announced state rest on that one then.
+    """
     ended: dict[str, Fact] = {}
-    resting: dict[str, dict[str, str]] = {}
+    resting: dict[str, list[MemoryState]] = {}
     for one in view.memories.values():
         if one.fact.status == "superseded" and one.fact.end_reason == ANNOUNCED:
             ended[one.fact.id] = one.fact
         for ground in one.fact.because if todos.still_holds(one.fact) else ():
-            resting.setdefault(ground, {})[one.fact.id] = one.fact.text
+            resting.setdefault(ground, []).append(one)
     steps: list[Step] = []
     for old in (ended[ground] for ground in resting if ground in ended):
         plan = view.memories.get(next(iter(old.superseded_by), ""))
         turn, day = plan.fact.source if plan else old.source, old.valid_until
-        if turn and day:
-            steps.append(FallenGround(turn, old.text, resting[old.id], day))
+        texts = {one.fact.id: one.fact.text for one in resting[old.id]}
+        if plan and lives_on(old, plan.fact):
+            for one in (one for one in resting[old.id] if not one.kept):
+                grounds = [*one.fact.because, plan.fact.id]
+                grounds.remove(old.id)
+                keys: dict[str, object] = {"because": list(dict.fromkeys(grounds))}
+                steps.append(Edit(one.fact.path, one.fact.sha, keys, GOES_ON))
+                del texts[one.fact.id]
+        if turn and day and texts:
+            steps.append(FallenGround(turn, old.text, texts, day))
     return steps
 
 
