@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right, insort
 from collections import Counter
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import takewhile
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from engram.core.buffer import WaitingTurn
@@ -482,25 +485,32 @@ class Intake:
         The file is that of the conversation at that time if it is not full, else a new
         one.
         """
-        policy = self.settings.policy.buffer
+        policy, said_at = self.settings.policy.buffer, turn.occurred_at
         gap = timedelta(minutes=policy.session_gap_minutes)
         size = len(turn.text.encode())
         places = self._conversation(turn.session, turn.persona)
-        for place in reversed(places):
-            near = place.started - gap <= turn.occurred_at <= place.ended + gap
-            if (
-                near
-                and place.turns < policy.session_turns
+        end = bisect_right(places, said_at + gap, key=attrgetter("started"))
+        # One that is not full ends before the next one starts.
+        near = takewhile(
+            lambda place: place.ended >= said_at - gap,
+            (places[number] for number in range(end - 1, -1, -1)),
+        )
+        place = next(
+            (
+                place
+                for place in near
+                if place.turns < policy.session_turns
                 and place.size + size <= policy.session_bytes
-            ):
-                break
-        else:
-            day = turn.occurred_at.astimezone(self.settings.zone)
+            ),
+            None,
+        )
+        if place is None:
+            day = said_at.astimezone(self.settings.zone)
             name = turn.title or turn.session
             stem = sessions.stem(name, day, self.device, self._stem_taken)
-            place = _Place(stem, turn.occurred_at, turn.occurred_at)
-            places.append(place)
-        place.ended = max(place.ended, turn.occurred_at)
+            place = _Place(stem, said_at, said_at)
+            insort(places, place, key=attrgetter("started"))
+        place.ended = max(place.ended, said_at)
         place.turns += 1
         place.block += 1
         place.size += size
@@ -509,7 +519,7 @@ class Intake:
         return FiledTurn(turn, place.stem, f"t{place.block}")
 
     def _conversation(self, session: str, persona: str | None) -> list[_Place]:
-        """Return the session files of a conversation, cached."""
+        """Return the session files of a conversation, the earliest first, cached."""
         name = (session, persona)
         places = self._places.pop(name, None)
         if places is None:
@@ -547,7 +557,7 @@ class Intake:
                 place.block = block
                 place.turns += 1
                 place.size += len(filed.turn.text.encode())
-        return list(places.values())
+        return sorted(places.values(), key=attrgetter("started"))
 
     def _size(self, path: str) -> int:
         """Return the size of a session file in bytes, 0 if it cannot be read."""
