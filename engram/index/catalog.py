@@ -348,10 +348,13 @@ class Catalog:
             (attribute,),
         )
 
-    def slots(self) -> dict[str, list[Slot]]:
-        """Return the slots of all facts, by id."""
+    def slots(self, keys: Sequence[str] | None = None) -> dict[str, list[Slot]]:
+        """Return the slots of all facts, or of those with these ids, by id."""
+        where = "TRUE" if keys is None else f"key {_IN_LIST}"
         rows = self.database.query(
-            "SELECT key, attribute, subject, value, over FROM slot ORDER BY key"
+            f"SELECT key, attribute, subject, value, over FROM slot WHERE {where} "  # noqa: S608
+            "ORDER BY key",
+            () if keys is None else (json.dumps(keys),),
         )
         found: dict[str, list[Slot]] = {}
         for key, name, subject, value, over in rows:
@@ -749,6 +752,44 @@ class Catalog:
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
+
+
+class FactValues(Generic[Value]):
+    """A value of each fact in the catalogue, computed again only where it changed.
+
+    `values_of` returns the values of some facts, by id. Thread-safe.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        values_of: Callable[[Sequence[Fact]], Mapping[str, Value]],
+    ) -> None:
+        self._catalog = catalog
+        self._values_of = values_of
+        self._values: dict[str, Value] = {}
+        self._mark = ""
+        self._sensitive: frozenset[str] = frozenset()
+
+    def read(self) -> Mapping[str, Value]:
+        """Return the values of all facts, by id."""
+        with self._catalog.database.lock:
+            if self._mark != self._catalog.mark:
+                self._update()
+            return dict(self._values)
+
+    def _update(self) -> None:
+        delta = self._catalog.since(self._mark)
+        sensitive = self._catalog.sensitive_sessions
+        if delta.fresh or sensitive != self._sensitive:
+            self._sensitive = sensitive
+            self._values = dict(self._values_of(self._catalog.facts()))
+        else:
+            for key in delta.removed:
+                self._values.pop(key, None)
+            changed = [unit for unit in delta.added if isinstance(unit, Fact)]
+            self._values |= self._values_of(changed)
+        self._mark = delta.mark
 
 
 class LookupCache(Generic[Key, Value]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 from engram.core import todos, trust
@@ -19,6 +20,7 @@ from engram.core.personas import display_persona
 from engram.core.reading import reading_of
 from engram.core.records import Fact, SearchHit
 from engram.core.sessions import STATE_FILE, curation_state, last_message, read_state
+from engram.index.catalog import FactValues
 from engram.ingest import requests
 from engram.operations.signature import (
     ANY_CALLER,
@@ -75,6 +77,7 @@ class ContextBuilder:
         self.clock = retriever.clock
         self._read: tuple[object, Sequence[Fact], Mapping[str, Sequence[Slot]]]
         self._read = (None, (), {})
+        self._told = FactValues(self.index.catalog, self._with_slots)
 
     @operation("Todos", callers=ANY_CALLER)
     def todos(
@@ -206,11 +209,21 @@ class ContextBuilder:
         parts["relevant"] = head + formatting.reading_lines(others) if others else []
 
     def _facts(self) -> Sequence[Fact]:
-        """Return the facts of the vault; they are read again only after a change."""
+        """Return the facts of the vault by path; only changed ones are read again."""
         mark = self.index.mark
         if self._read[0] != mark:
-            self._read = (mark, self.index.catalog.facts(), self.index.catalog.slots())
+            told = self._told.read()
+            facts = sorted((fact for fact, _ in told.values()), key=attrgetter("path"))
+            slots = {key: slots for key, (_, slots) in told.items()}
+            self._read = mark, facts, slots
         return self._read[1]
+
+    def _with_slots(
+        self, facts: Sequence[Fact]
+    ) -> dict[str, tuple[Fact, Sequence[Slot]]]:
+        """Return facts with their slots, by id."""
+        slots = self.index.catalog.slots([fact.id for fact in facts])
+        return {fact.id: (fact, slots.get(fact.id, ())) for fact in facts}
 
     def _cut_to(self, parts: dict[str, list[str]], budget: int) -> int:
         """Cut the parts in place until they fit; return their cost in tokens."""
@@ -258,7 +271,8 @@ class ContextBuilder:
         """
         persona, now = current.persona, current.now
         policy = self.settings.policy
-        promises = list(self._visible(self._promises(persona, facts)))
+        known = self._promises(persona, self.index.catalog.promises())
+        promises = list(self._visible(known))
         pinned = [
             fact for fact in facts if fact.pinned and may_show(fact, persona, now)
         ]

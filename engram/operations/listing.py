@@ -7,7 +7,6 @@ reads all facts once, then only changed ones.
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -21,6 +20,7 @@ from engram.core.language.words import ANY_STOP, capitalised
 from engram.core.lifecycle import STAGES
 from engram.core.personas import display_persona, sees
 from engram.core.records import STATUSES, Fact
+from engram.index.catalog import FactValues
 from engram.ingest import requests
 from engram.operations.signature import ANY_CALLER, TIME, After, Between, operation
 from engram.recall import formatting
@@ -60,19 +60,13 @@ class FactTable:
     """The rows of all facts. May be used from any thread."""
 
     def __init__(self, index: Index) -> None:
-        self.index = index
-        self._rows: dict[str, FactRow] = {}
-        self._mark = ""
-        self._sensitive: frozenset[str] = frozenset()
-        self._lock = threading.Lock()
+        self._rows = FactValues(
+            index.catalog, lambda facts: {fact.id: _row(fact) for fact in facts}
+        )
 
     def rows(self) -> list[FactRow]:
         """Return the rows of all facts, unordered."""
-        catalog = self.index.catalog
-        with self._lock:
-            if self._mark != catalog.mark:
-                self._update()
-            return list(self._rows.values())
+        return list(self._rows.read().values())
 
     def about(
         self, names: EntityNames, rows: Iterable[FactRow]
@@ -90,24 +84,6 @@ class FactTable:
             for subject in {key(name) for name in row.about or (OWNER,)} | named:
                 found[subject].append(row)
         return found
-
-    def _update(self) -> None:
-        catalog = self.index.catalog
-        with catalog.database.lock:
-            delta = catalog.since(self._mark)
-            sensitive = catalog.sensitive_sessions
-            if delta.fresh or sensitive != self._sensitive:
-                self._sensitive = sensitive
-                self._rows = {fact.id: _row(fact) for fact in catalog.facts()}
-            else:
-                for key in delta.removed:
-                    self._rows.pop(key, None)
-                self._rows |= {
-                    unit.id: _row(unit)
-                    for unit in delta.added
-                    if isinstance(unit, Fact)
-                }
-            self._mark = delta.mark
 
     def __iter__(self) -> Iterator[FactRow]:
         return iter(self.rows())

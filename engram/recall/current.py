@@ -66,7 +66,11 @@ class CurrentFacts:
         """
         policy = self.settings.policy.recall
         owner = user_facts.Owner(self.names.is_owner, self.names.owner_words())
-        own = [fact for fact in facts if may_show(fact, self.persona, self.now)]
+        own = [
+            fact
+            for fact in facts
+            if slots.get(fact.id) and may_show(fact, self.persona, self.now)
+        ]
         found = user_facts.candidates(
             own, owner, slots, policy.user_read, policy.user_each
         )
@@ -126,12 +130,21 @@ class CurrentFacts:
         """
         policy = self.settings.policy
         found = {hit.key for hit in hits if "text" in hit.parts}
+        entities = self._entities_of(hits)[: policy.recall.hit_cards]
+        keys = [
+            {name_key(name) for name in (entity.name, *entity.aliases)}
+            for entity in entities
+        ]
+        named = frozenset[str]().union(*keys)
         weighty = [
-            fact for fact in facts if self._is_weighty(fact) and fact.id not in found
+            fact
+            for fact in facts
+            if not named.isdisjoint(map(name_key, fact.about))
+            and self._is_weighty(fact)
+            and fact.id not in found
         ]
         lines: dict[str, frozenset[str]] = {}
-        for entity in self._entities_of(hits)[: policy.recall.hit_cards]:
-            own = {name_key(name) for name in (entity.name, *entity.aliases)}
+        for entity, own in zip(entities, keys, strict=True):
             about = [
                 fact
                 for fact in weighty
