@@ -299,9 +299,9 @@ def own_evidence(
 
     The first is the score by their own words, synonyms and date; the second the share,
     0–1, of the question's weight that these contain. `named` tells for each term, in
-    rows, which of them have it as the name of their speaker. The share is 0 for a candidate that
-    only was told at a time which the question names, if it has other words that are not
-    faint.
+    rows, which of them have it as the name of their speaker. The share is 0 for a
+    candidate that only was told at a time which the question names, if it has other
+    words that are not faint.
     """
     if not terms:
         return [0.0] * len(places), [0.0] * len(places)

@@ -88,7 +88,7 @@ class _Page:
         self.tokens_left = budget - self._cost(formatting.fence("", "0" * 8))
         self.places: list[_Chosen] = []
         self.quoted: set[str] = set()
-        self.texts: dict[tuple[str, ...], _Chosen] = {}
+        self.texts: dict[tuple[str, ...], list[_Chosen]] = {}
         self._days: Counter[str] = Counter()
         self._turns: Counter[str] = Counter()
 
@@ -112,14 +112,16 @@ class _Page:
         if hit.kind == "fact" and short.said == whole.said:
             self.quoted.add(hit.source)
         place = _Chosen(short, hit, cost, day)
-        self.texts[first] = place
+        self.texts.setdefault(first, []).append(place)
         self.places.append(place)
         return True
 
     def has_text(self, hit: SearchHit, first: tuple[str, ...]) -> bool:
         """Return whether a chosen hit has the same text; a fact takes a turn's place."""
-        same = self.texts.get(first)
-        if not same or normalise(same.whole.text) != normalise(hit.text):
+        alike = self.texts.get(first, ())
+        text = normalise(hit.text) if alike else ""
+        same = next((one for one in alike if normalise(one.whole.text) == text), None)
+        if same is None:
             return False
         if hit.kind == "fact" and same.hit.kind == "turn":
             known = same.hit
