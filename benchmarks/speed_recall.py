@@ -55,7 +55,25 @@ def rows(settings: Settings, _home: Path, notes: int) -> Iterator[Row]:
     memory.catch_up()
     bar = next((bar for most, bar in BARS if notes <= most), BARS[-1][1])
     yield from told(*times(memory, questions), "recall CPU", size, bar)
+    yield context(memory, size)
     memory.close()
+
+
+def context(memory: VaultMemory, size: str) -> Row:
+    """The context for a message, each after a statement that was stored."""
+    spent = []
+    for number in range(5):
+        memory.call("remember", {"text": f"The spare key {number} is in the cellar."})
+        message = {"query": f"Where did I leave the spare key {number}?"}
+        spent.append(
+            seconds_of(
+                lambda message=message: memory.call("context", message),
+                time.process_time,
+            )
+        )
+    middle = statistics.median(spent)
+    took = milliseconds(middle)
+    return Row("context after a write, CPU", size, took, "–", middle * 1e3, 200, " ms")
 
 
 def locomo(folder: Path) -> Iterator[Row]:
