@@ -307,9 +307,11 @@ def own_evidence(
         return [0.0] * len(places), [0.0] * len(places)
     dated = np.array([match.dated for match in matches])[:, places]
     akin = np.array([match.akin for match in matches])[:, places]
-    weights = np.array([term.weight for term in terms])
-    own = np.array([match.weight for match in matches]) @ saturated.at(places)(dated)
-    covered = weights @ np.maximum(np.minimum(dated, 1), named)
+    # sums, for the last digit of a product of matrices depends on the other places
+    weights = np.array([[match.weight] for match in matches])
+    own = (weights * saturated.at(places)(dated)).sum(axis=0)
+    weights = np.array([[term.weight] for term in terms])
+    covered = (weights * np.maximum(np.minimum(dated, 1), named)).sum(axis=0)
     content = [not term.faint for term in terms]
     if any(not term.faint and not date_word(term.word)[0] for term in terms):
         covered *= ((akin > 0) | named)[content].any(axis=0)
