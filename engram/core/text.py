@@ -28,7 +28,7 @@ _APOSTROPHE = re.compile("[’‘‛ʼ＇]")
 _HYPHEN = re.compile("[‐‑‒–−]")
 # NFKC writes 10² as 102 and 1½ as 11⁄2; a blank separates the two numbers.
 _RAISED = re.compile(r"(?<=\d)(?=[²³¹¼½¾⁰-₟⅐-⅟①-⓿])")
-# Most signs end a word or a sentence; they distinguish nothing, whatever is beside them.
+# Most signs end a word or a sentence; such a sign does not distinguish two facts.
 _ENDING = re.compile(r"[.,;:?\"()]+(?=\s|\Z)")
 _SIGN = re.compile(r"[^\w\s]")
 _INSIDE_WORD = frozenset("'-/.&@#*\\·")
