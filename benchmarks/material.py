@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import random
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -82,16 +83,18 @@ class Writer:
         self.common = len(STOP.split())
         self.made = list(made)
         self.vocabulary = [*STOP.split(), *KNOWN.split(), *made]
-        self.weights = [1 / (rank + 3) for rank in range(len(self.vocabulary))]
+        weights = [1 / (rank + 3) for rank in range(len(self.vocabulary))]
+        self.weights = [*accumulate(weights)]
+        self.weights_of_rare = [*accumulate(weights[self.common :])]
 
     def words(self, count: int) -> list[str]:
         """Words, the common ones often."""
-        return self.chance.choices(self.vocabulary, self.weights, k=count)
+        return self.chance.choices(self.vocabulary, cum_weights=self.weights, k=count)
 
     def rare(self, count: int) -> list[str]:
         """Words that carry a meaning."""
         return self.chance.choices(
-            self.vocabulary[self.common :], self.weights[self.common :], k=count
+            self.vocabulary[self.common :], cum_weights=self.weights_of_rare, k=count
         )
 
     def sentence(self) -> str:
