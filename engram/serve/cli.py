@@ -91,9 +91,9 @@ def _run(argv: Sequence[str]) -> int:
             sys.stdout.write(page.read())
         return 0
     if argv and argv[0] in {"mcp", "hook"} and "_ENGRAM_COMPLETE" not in os.environ:
-        vault = agent_vault(argv[1:])
-        if vault is not None:
-            return _for_agent(argv[0], vault or None)
+        call = agent_call(*argv)
+        if call is not None:
+            return _for_agent(argv[0], *call)
     command, path = plain(argv), None
     if command and "_ENGRAM_COMPLETE" not in os.environ:
         path = socket_client.socket_of(command.vault, os.environ)
@@ -137,31 +137,31 @@ def plain(argv: Sequence[str]) -> FastCommand | None:
     return command
 
 
-def _for_agent(name: str, vault: str | None) -> int:
+def _for_agent(name: str, vault: str | None, event: Sequence[str]) -> int:
     """Serve `engram mcp`, or handle one event of `engram hook`."""
     if name == "hook":
         from engram.serve.agents.hook import main as handle_event
 
-        return handle_event([], vault)
+        return handle_event(event, vault)
     from engram.serve.mcp.stdio import main as serve_mcp
 
     return serve_mcp(vault)
 
 
-def agent_vault(options: Sequence[str]) -> str | None:
-    """Return the vault named by `engram mcp` or `hook`, '' for the default one.
+def agent_call(name: str, *options: str) -> tuple[str | None, list[str]] | None:
+    """Return the vault and the event, if given, of `engram mcp` or `hook`.
 
     None for all forms left to `commands`.
     """
-    if not options:
-        return ""
-    if (
-        len(options) == 2
-        and options[0] == "--vault"
-        and options[1][:1] not in {"", "-"}
-    ):
-        return options[1]
-    return None
+    words, vault = list(options), None
+    if "--vault" in words[:-1]:
+        place = words.index("--vault")
+        vault = words[place + 1]
+        del words[place : place + 2]
+    named = words if vault is None else [*words, vault]
+    if len(words) > (name == "hook") or any(word[:1] in {"", "-"} for word in named):
+        return None
+    return vault, words
 
 
 def fast_options(name: str) -> dict[str, tuple[str, type]]:

@@ -173,6 +173,16 @@ def test_the_short_way_takes_on_the_plain_forms():
         assert cli.plain(argv) is None
 
 
+def test_an_event_of_an_agent_goes_the_short_way():
+    assert cli.agent_call("hook") == cli.agent_call("mcp") == (None, [])
+    assert cli.agent_call("hook", "--vault", "/v", "{}") == ("/v", ["{}"])
+    assert cli.agent_call("hook", "{}", "--vault", "/v") == ("/v", ["{}"])
+    for argv in (("mcp", "{}"), ("hook", "-h"), ("hook", "{}", "{}"), ("hook", "")):
+        assert cli.agent_call(*argv) is None
+    for last in ("--vault", "--vault=/v"):
+        assert cli.agent_call("hook", "{}", last) is None
+
+
 def test_both_ways_print_the_same(answers, capsys):
     answers.results["recall"] = RECALLED | {"hits": [HIT], "tokens": 7}
     for extra in ([], ["--explain"], ["--json"]):
