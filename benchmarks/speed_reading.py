@@ -5,6 +5,7 @@ command line, memory.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import secrets
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from engram.config import Settings
 
 QUERIES, EDITS, CHANGES, CALLS = 100, 20, 60, 20
+BURST = 200
+BURST_WORDS = ("spinet", "virginal", "celesta", "dulcimer")
 POOL = Policy().recall.pool
 MEMORY_BARS = ((1_000, 60.0), (10_000, 100.0), (100_000, 250.0), (1_000_000, 1200.0))
 
@@ -306,6 +309,7 @@ def serving(settings: Settings, home: Path, notes: int) -> Iterator[Row]:
             " MB",
         )
         yield from finding(path, settings, size)
+        yield from bursting(path, settings, size)
         yield from command_line(settings, home, size)
 
 
@@ -376,6 +380,37 @@ def finding(path: str, settings: Settings, size: str) -> Iterator[Row]:
     )
 
 
+def bursting(path: str, settings: Settings, size: str) -> Iterator[Row]:
+    """Notes that are rewritten all at once, as by a checkout, are found."""
+    paths = sorted(settings.vault.glob("facts/*/*.md"))[:BURST]
+    begin = time.perf_counter()
+    for number, note_path in enumerate(paths):
+        word = BURST_WORDS[number * len(BURST_WORDS) // len(paths)]
+        draft = note_path.with_name(".draft.tmp")
+        draft.write_bytes(note_path.read_bytes() + f"\nOn the {word}.\n".encode())
+        draft.replace(note_path)
+    written = time.perf_counter() - begin
+    while sum(hits_of(path, word) for word in BURST_WORDS) < len(paths):
+        time.sleep(0.02)
+    waited = time.perf_counter() - begin
+    yield Row(
+        f"{len(paths)} edits → all found",
+        size,
+        milliseconds(waited),
+        f"written in {milliseconds(written)}",
+        waited * 1e3,
+        1500,
+        " ms",
+    )
+
+
+def hits_of(path: str, word: str) -> int:
+    """The number of facts that hold `word`, of at most fifty."""
+    wish = {"query": word, "kinds": ["fact"], "k": 50, "budget": 8000}
+    hits = socket_client.call(path, "recall", wish)["hits"]
+    return sum(word in hit["text"] for hit in hits)
+
+
 def found(path: str, word: str) -> bool:
     """Whether recall finds a fact that holds `word`."""
     hits = socket_client.call(path, "recall", {"query": word, "kinds": ["fact"]})[
@@ -392,6 +427,10 @@ def command_line(settings: Settings, home: Path, size: str) -> Iterator[Row]:
         engram("recall", "oat milk", "--vault", str(settings.vault)), env, CALLS
     )
     yield ratio("CLI recall, CPU", size, ours, ("python -c pass", bare), 3.0)
+    asked = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Why?"}
+    hook = engram("hook", json.dumps(asked), "--vault", str(settings.vault))
+    ours = child_cpu(hook, env, CALLS)
+    yield Row("engram hook, CPU", size, milliseconds(ours), "–", ours * 1e3, 80, " ms")
     ours = child_cpu(engram("--help"), env, CALLS // 2)
     yield Row(
         "engram --help, CPU", size, milliseconds(ours), "–", ours * 1e3, 60, " ms"
