@@ -88,6 +88,12 @@ def slots_of(fact: Fact) -> tuple[Slot, ...]:
     return (Slot(name, tuple(named.split())),) if name else ()
 
 
+def slot_basis(fact: Fact) -> tuple[object, ...]:
+    """Return what `slots_of` reads of a fact: equal bases give equal slots."""
+    keys = fact.category, fact.kind, fact.about[:1], fact.attribute, fact.value
+    return *keys, fact.text
+
+
 def _given_slot(fact: Fact, named: str) -> Slot:
     """Return the slot that the keys of a fact give, with the subject of its words."""
     read = states(fact.text)

@@ -15,7 +15,7 @@ from engram.core.graph import positions
 from engram.core.records import HIGH, UNKNOWN_PERSONA, Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.core.turn_versions import base_id
-from engram.core.user_facts import slots_of
+from engram.core.user_facts import slot_basis, slots_of
 from engram.index.database import Unit, pack_reading, unpack
 
 if TYPE_CHECKING:
@@ -95,23 +95,24 @@ def write_units(
     db.executemany(_WRITE_UNIT, rows)
 
     facts = [unit for _, unit, _ in units if isinstance(unit, Fact)]
-    for table, rows_of in _DEPENDENT.items():
-        _write_dependent(db, table, rows_of, facts, before)
+    for table, dependent in _DEPENDENT.items():
+        _write_dependent(db, table, dependent, facts, before)
 
 
 def _write_dependent(
     db: RowTransaction,
     table: str,
-    rows_of: Callable[[Fact], list[tuple[object, ...]]],
+    dependent: _Dependent,
     facts: Sequence[Fact],
     before: Mapping[str, Fact] | None,
 ) -> None:
-    """Write the rows that follow from facts, where they or the statement changed."""
+    """Write the rows that follow from facts, where their basis or statement changed."""
+    rows_of, basis_of = dependent
     new: dict[str, list[tuple[object, ...]]] = {}
     for fact in facts:
-        rows, old = rows_of(fact), (before or {}).get(fact.id)
-        if old is None or old.text != fact.text or rows_of(old) != rows:
-            new[fact.id] = rows
+        old = (before or {}).get(fact.id)
+        if old is None or old.text != fact.text or basis_of(old) != basis_of(fact):
+            new[fact.id] = rows_of(fact)
     if before is not None:
         delete = f"DELETE FROM {table} WHERE key = ?"  # noqa: S608
         db.executemany(delete, [(key,) for key in new])
@@ -146,12 +147,21 @@ def _slot_rows(fact: Fact) -> list[tuple[object, ...]]:
     return [(*row, fact.id) for row in sorted(rows)]
 
 
+class _Dependent(NamedTuple):
+    """The rows of a table that follow from a fact, and their basis in its keys."""
+
+    rows_of: Callable[[Fact], list[tuple[object, ...]]]
+    basis_of: Callable[[Fact], object]
+
+
 _DEPENDENT = {
-    "strand": _strand_rows,
-    "evidence": _evidence_rows,
-    "slot": _slot_rows,
+    "strand": _Dependent(_strand_rows, _strand_rows),
+    "evidence": _Dependent(_evidence_rows, _evidence_rows),
+    "slot": _Dependent(_slot_rows, slot_basis),
 }
-"""The tables whose rows follow from facts, with the function that gives them."""
+"""The tables whose rows follow from facts. To read the slots of a statement takes much
+longer than to compare the keys.
+"""
 
 
 def _unit_row(seq: int, unit: Unit, path: str, record: str) -> tuple[object, ...]:

@@ -17,6 +17,7 @@ from engram.core.user_facts import (
     attribute_of,
     candidates,
     choose,
+    slot_basis,
     slots_of,
 )
 from engram.vault import frontmatter
@@ -220,3 +221,34 @@ def test_an_edited_statement_gives_its_own_value(text, attribute, value, written
     fact = Fact("1", text, attribute=attribute, value=value)
     (slot,) = slots_of(fact)
     assert slot.written == written
+
+
+class Seen:
+    """A fact that notes which of its keys are read."""
+
+    def __init__(self, fact):
+        self.fact, self.keys = fact, set()
+
+    def __getattr__(self, key):
+        self.keys.add(key)
+        return getattr(self.fact, key)
+
+
+# row: X31
+@pytest.mark.parametrize(
+    "fact",
+    [
+        told("Eva lives in Bremen.", about=("Eva",), attribute="home", value="Bremen"),
+        told("The user wants short answers."),
+        told("Eva is the user's sister.", category="relationship"),
+        told("I climbed a wall.", kind="episode"),
+        told("I will call Eva.", category="commitment"),
+    ],
+    ids=lambda fact: fact.text,
+)
+def test_slots_follow_from_their_basis_alone(fact):
+    """So a rewritten note whose basis is the same is not read again."""
+    read, basis = Seen(fact), Seen(fact)
+    assert slots_of(read) == slots_of(fact)
+    slot_basis(basis)
+    assert read.keys <= basis.keys
