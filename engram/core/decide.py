@@ -416,9 +416,22 @@ def _changed_by(
     for one in known:
         told_at, wrong = one.fact.created, new.corrects or bool(one.barred)
         made = changes.change(states, new.said_at, one.states, told_at, corrects=wrong)
-        if made and one.fact.status == "active":
+        if made and one.fact.status == "active" and not _is_before(made, new, one.fact):
             found.append((one, made))
     return found
+
+
+def _is_before(made: changes.Change, new: Statement, old: Fact) -> bool:
+    """Return whether a value holds now and the other is announced for a later day.
+
+    "I'm at Acme until the new job starts" does not call off the new job.
+    """
+    is_value = not (made.new.planned or made.new.over or new.corrects)
+    is_slot = made.new.attribute == made.old.attribute
+    if not (is_value and is_slot and made.old.planned):
+        return False
+    is_thing = attribute(made.new.attribute).thing
+    return not is_thing and bool(old.valid_from and old.valid_from > new.said_at)
 
 
 def _begins(new: Statement, state: State) -> datetime | None:
@@ -569,7 +582,7 @@ def changed_by(effect: Effect, old: Fact, by: Fact | None, at: datetime) -> Fact
     if effect.until:
         return replace(old, valid_until=effect.until)
     status = "superseded" if by else "invalidated"
-    until = by.valid_from if by and by.valid_from else at
+    until = min(by.valid_from, at) if by and by.valid_from else at
     return replace(old, status=status, end_reason=effect.why, valid_until=until)
 
 

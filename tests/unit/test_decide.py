@@ -188,6 +188,27 @@ def test_a_state_ends_the_one_in_its_slot(said, known, action, why):
         assert [one.action for one in asked] == (["ask"] if action else [])
 
 
+ANNOUNCED = "The user starts at Bosch on 3 May 2026."
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("said", "action"),
+    [
+        ("I work for Acme right now.", []),
+        ("I work for Acme until my new job starts.", []),
+        ("I start at Siemens on 3 May 2026.", ["schedule"]),
+        ("I no longer work at Bosch.", ["supersede"]),
+    ],
+)
+def test_what_holds_now_does_not_call_off_what_is_announced(said, action):
+    """Another announcement does, and words that end it."""
+    new = replace(NEW, fact=replace(NEW.fact, text=said), states=states(said))
+    plan = replace(OLD, text=ANNOUNCED, valid_from=LATER)
+    effects = decide(new, [Known(plan, states=states(ANNOUNCED))], POLICY).effects
+    assert [one.action for one in effects] == action
+
+
 SON = "The user's son is called {}."
 
 
