@@ -57,10 +57,14 @@ def read_dates(item: FactReply, turn_text: str, turn: Turn, category: str) -> Fa
     if by_model and not _is_plausible(by_model, category, turn, is_plan=is_plan):
         by_model = None
     if by_words and by_model and not _agree(by_words, by_model):
-        readings = (
-            f"{in_figures(by_words)} by the words, {in_figures(by_model)} by the model"
-        )
-        return FactDates(item.text, doubt=f"two dates for “{time_words}”: {readings}")
+        if not _names_day(time_words, by_words, by_model):
+            readings = (
+                f"{in_figures(by_words)} by the words, "
+                f"{in_figures(by_model)} by the model"
+            )
+            doubt = f"two dates for “{time_words}”: {readings}"
+            return FactDates(item.text, doubt=doubt)
+        by_words = None
 
     when = by_words or (by_model and _with_role(by_model, time_words, turn))
     until = _until(item, time_words, turn, by_words)
@@ -86,6 +90,16 @@ def _agree(by_words: Interval, by_model: Interval) -> bool:
 
 
 _DIGIT = re.compile(r"\d")
+
+
+def _names_day(time_words: str, by_words: Interval, by_model: Interval) -> bool:
+    """Return whether the words have the model's day where they were not understood.
+
+    Of "Tuesday. The 27th" only "Tuesday" is.
+    """
+    rest = time_words.replace(by_words.words, " ", 1)
+    day = by_model.granularity == "day" and str(by_model.start.day)
+    return day in re.findall(r"\d+", rest)
 
 
 def _only_time_ahead(quote: str, turn: Turn) -> str:

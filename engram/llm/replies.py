@@ -24,6 +24,7 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
     WrapValidator,
+    model_validator,
 )
 
 from engram.core.categories import CATEGORIES
@@ -373,12 +374,20 @@ class RelationReply(ReplyModel):
 
 
 class ExtractionReply(ReplyModel):
-    """The whole reply."""
+    """The whole reply; `facts` may be missing beside another list."""
 
     facts: Items[FactReply]
     entities: OptionalItems[EntityReply] = Field(default=[])
     relations: OptionalItems[RelationReply] = Field(default=[])
     ended: OptionalItems[EndReply] = Field(default=[])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_facts(cls, body: Any) -> Any:
+        has_others = isinstance(body, dict) and not cls.model_fields.keys().isdisjoint(
+            name for name, items in body.items() if items
+        )
+        return {"facts": [], **body} if has_others else body
 
 
 RELATIONS: tuple[RelationKind, ...] = get_args(RelationKind)
