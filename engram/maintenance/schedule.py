@@ -219,7 +219,6 @@ NIGHTLY: tuple[Pass, ...] = (
     lifecycle.ask_fallen,
     merge.merge,
     merge.compare,
-    merge.contradict,
     insight.cluster,
     insight.fold,
     insight.principles,

@@ -40,7 +40,6 @@ TEXTS = [
 PASSES = (
     merge.merge,
     merge.compare,
-    merge.contradict,
     insight.cluster,
     insight.fold,
     insight.principles,
@@ -158,7 +157,7 @@ def test_what_is_protected_leaves_without_a_question_only_for_an_equal_statement
                 continue
             for end in ends(step):
                 if end.path in kept:
-                    assert one in {merge.merge, merge.compare, merge.contradict}
+                    assert one in {merge.merge, merge.compare}
                     assert statements.count(content_hash(kept[end.path].text)) > 1
             changes = getattr(step, "steps", (step,))
             for change in changes:

@@ -511,7 +511,13 @@ def test_a_promise_without_date_words_is_due_at_the_only_time_of_its_quote(
         ("when the storks come", "2026-03-20", {"category": "moment"}, None, ""),
         ("when the storks come", "2026-02-20", {"sort": "plan"}, None, ""),
         ("never said", "2026-03-20", {}, None, ""),
-        ("Tuesday. The 17th", "2026-03-17", {"category": "commitment"}, "2026-03-17", "model"),
+        (
+            "Tuesday. The 17th",
+            "2026-03-17",
+            {"category": "commitment"},
+            "2026-03-17",
+            "model",
+        ),
         ("Tuesday. The 17th", "2026-03-24", {"category": "commitment"}, None, ""),
     ],
 )

@@ -128,13 +128,13 @@ def pairs(
     """Return the most similar pairs of one of `memories` and any other (`A28`).
 
     At most `most` pairs with a similarity from `low` to `high`, each with the newer
-    memory first.
+    memory first. Settled promises are left out.
     """
     by_ids: dict[tuple[str, str], tuple[float, Pair]] = {}
     for one in memories:
         for other, near in neighbours_of(view, one, low):
             older, newer = sorted((one, other), key=_age_key)
-            if near.similarity <= high:
+            if near.similarity <= high and not other.fact.done:
                 names = newer.fact.id, older.fact.id
                 by_ids[names] = (near.similarity, (newer, older))
     ranked = sorted(by_ids.items(), key=lambda item: (-item[1][0], item[0]))

@@ -297,27 +297,26 @@ def _extended(names: Sequence[str], *more: str) -> tuple[str, ...]:
 
 
 def compare(view: PassView, now: datetime) -> list[Step]:
-    """Ask a model whether the newest memories repeat or contradict others (`C12`)."""
-    policy = view.policy.insight
+    """Ask a model whether memories repeat or contradict each other (`C12`, `A28`).
+
+    They are the newest ones with others, and the most similar ones, in one question.
+    """
+    policy, similarity = view.policy.insight, view.policy.similarity
     memories = seeds(view)
     if len(memories) < policy.least_memories:
         return []
-    newest = _approved(view, memories)
-    newest.sort(key=lambda one: (-_created(one), one.fact.id))
-    low = view.policy.similarity.link
-    alike = pairs(view, newest[: policy.newest], low, 1.0, policy.compared)
-    return _act_on_verdicts(view, alike, now)
-
-
-def contradict(view: PassView, now: datetime) -> list[Step]:
-    """Ask a model whether the most similar pairs contradict each other (`A28`).
-
-    Pairs with the same statement are left out. All pairs are in one question.
-    """
-    policy, similarity = view.policy.insight, view.policy.similarity
-    latest = _approved(view, seeds(view))[: policy.reflected]
-    alike = pairs(view, latest, similarity.link, similarity.same, policy.scanned)
-    return _act_on_verdicts(view, alike, now)
+    latest = _approved(view, memories)
+    newest = sorted(latest, key=lambda one: (-_created(one), one.fact.id))
+    searches = (
+        (newest[: policy.newest], 1.0, policy.compared),
+        (latest[: policy.reflected], similarity.same, policy.scanned),
+    )
+    alike = {
+        (newer.fact.id, older.fact.id): (newer, older)
+        for some, high, most in searches
+        for newer, older in pairs(view, some, similarity.link, high, most)
+    }
+    return _act_on_verdicts(view, list(alike.values()), now)
 
 
 def _approved(view: PassView, memories: Sequence[MemoryState]) -> list[MemoryState]:
