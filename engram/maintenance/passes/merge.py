@@ -377,6 +377,7 @@ def _ask_verdicts(
     ]
     if not new:
         return []
+    new.sort(key=_pair_key)  # their likeness changes with other texts
     pairs_shown = [_shown(view, number, pair) for number, pair in enumerate(new, 1)]
     material = {"pairs": pairs_shown}
     reply = view.ask("compare", material, f"{len(new)} pairs are similar")
