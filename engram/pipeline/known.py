@@ -12,7 +12,7 @@ out for its kind: a booking can change like a taste. The prompt has room for so 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate, chain, zip_longest
 from typing import TYPE_CHECKING
 
@@ -43,8 +43,8 @@ WORDS = 40
 """Number of significant words of the turns that are searched for singly."""
 SUBJECTS = 12
 """Number of named entities whose facts are searched for."""
-OVERDUE = 7
-"""Days after which an overdue promise is no longer given always."""
+OVERDUE, AHEAD = 7, 30
+"""Days after and before the day of a promise in which it is given always."""
 _COMMON = frozenset[str]().union(*STOP.values())
 
 
@@ -127,10 +127,11 @@ class KnownFacts:
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the names of the user, and names of others that matter to `turns`.
 
-        If a turn says "Daniel", every Daniel is included.
+        If a turn says "Daniel", every Daniel is included; a name that is shown in its
+        fact is not.
         """
         owner = tuple(self.comparison.states.owner_names())
-        about = (name for fact in facts for name in fact.about)
+        about = (name for fact in facts for name in fact.about if name not in fact.text)
         return owner, tuple(dict.fromkeys([*self._named(turns), *about]))
 
     def _named(self, turns: Iterable[Turn]) -> list[str]:
@@ -173,17 +174,18 @@ class KnownFacts:
     ) -> list[Fact]:
         """Return the open promises: those near the words first, then by their days.
 
-        One that is overdue for long is given only if it is near.
+        One that is overdue for long, or due much later, is given only if it is near.
         """
+        soon, last = now + timedelta(days=AHEAD), datetime.max.replace(tzinfo=UTC)
         is_open = [
             one
             for one in self.index.catalog.promises()
             if todos.is_open(one)
             and one.persona in {None, where.persona or None}
             and not todos.is_past(one, now, OVERDUE)
+            and (one.valid_from or now) <= soon
         ]
         places = {fact.id: place for place, fact in enumerate(near)}
-        last = datetime.max.replace(tzinfo=UTC)
         return sorted(
             is_open,
             key=lambda one: (

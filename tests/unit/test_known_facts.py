@@ -155,6 +155,27 @@ def test_a_promise_that_is_overdue_for_long_is_shown_only_near_its_words(
 
 
 # row: A9
+# row: X24
+@pytest.mark.parametrize(
+    ("day", "words", "shown"),
+    [
+        ("10 December", "Nice day.", True),
+        ("10 March", "Nice day.", False),
+        ("10 March", "The fence is up.", True),
+    ],
+)
+def test_a_promise_that_is_due_much_later_is_shown_only_near_its_words(
+    talking, running, day, words, shown
+):
+    memory = talking()
+    promise, due = FENCE.replace("23 November", day), {"when_words": f"by {day}"}
+    words_of_it = f"I will paint the fence by {day}, all of it."
+    said(memory, running, words_of_it, (promise, {}, DUE | due | {"when": ""}))
+    said(memory, running, f"{words} I slept well and had a long breakfast.")
+    assert any("fence" in one for one in numbers(running.asked[-1])) is shown
+
+
+# row: A9
 # row: B1
 def test_both_people_of_a_first_name_are_named_and_shown(talking, running):
     """The names of the user stand apart from those of others."""
