@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 SIGNS = 4
 ZONE = ZoneInfo("Europe/Berlin")
 TOLD = frozenset(("describe", "story", "macro", "patterns", "subjects", "bridge"))
-SUMMARIES = frozenset(("rolling", "session", "spine", "episode"))
+SUMMARIES = frozenset(("rolling", "session", "episode"))
 WORDS = "They talked of their days, their work and of the people they know."
 
 

@@ -31,7 +31,7 @@ from engram.core.trust import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.core.policy import SessionPolicy
     from engram.core.records import Fact, FiledTurn, Turn
@@ -309,16 +309,6 @@ def _is_generated(
         has_summary_keys = block == "summary" and "one_liner" in keys
         return has_summary_keys and text.strip() == summary_text(keys).strip()
     return digest == block_digest(text, keys)
-
-
-def allowed_value(value: object, allowed: Callable[[str], str]) -> object:
-    """Return the value of a summary key without forgotten sentences.
-
-    An item of a list is dropped, a whole string becomes `OMISSION`.
-    """
-    if isinstance(value, list):
-        return [left for item in value if (left := allowed(str(item)))] or None
-    return (allowed(value) or OMISSION) if isinstance(value, str) else value
 
 
 def curation_state(

@@ -119,16 +119,6 @@ class SessionReader:
         last = max(user_turns, key=lambda filed: filed.turn.occurred_at, default=None)
         return max(times, default=None), self._with_marks(last) if last else None
 
-    def latest(self, persona: str | None) -> list[Mapping[str, object]]:
-        """Return the front matter of a persona's latest sessions with a summary.
-
-        The latest comes first.
-        """
-        files = self.index.catalog.latest_sessions(persona, self.policy.spine_sessions)
-        stale = self._stale()
-        found = [self._summary_keys(file.path, stale) for file in files]
-        return [keys for keys in found if keys.get("one_liner")]
-
     def stretches(self) -> list[SessionFile]:
         """Return the session files of all conversations, with their waiting turns."""
         found = {file.path: file for file in self.index.catalog.all_sessions()}

@@ -47,7 +47,6 @@ from engram.llm.replies import (
     SentenceReply,
     SentencesReply,
     SessionReply,
-    SpineReply,
     SubjectsReply,
     SummaryReply,
     VerdictsReply,
@@ -62,8 +61,6 @@ if TYPE_CHECKING:
 _LIMITS = SessionPolicy()
 _SHORT = 3
 """The most letters of words without much meaning."""
-SECTIONS = ("profile", "projects", "people", "open_loops")
-"""The parts of the persona summary (row E12)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +146,6 @@ SESSION = ReplyShape(
     dict.fromkeys(SUMMARY_LISTS, _LIMITS.item_chars),
     _LIMITS.items,
     wanted="one_liner",
-)
-SPINE = ReplyShape(
-    SpineReply, {}, dict.fromkeys(SECTIONS, _LIMITS.spine_chars), _LIMITS.spine_items
 )
 
 
@@ -476,7 +470,6 @@ TASKS |= {
         SESSION.form, _session, lacks=_lacks_episodes, together=True, urgent=True
     ),
     "episode": Task(EPISODE.form, EPISODE.read, together=True, urgent=True),
-    "spine": Task(SPINE.form, SPINE.read, "never", urgent=True),
     "compare": Task(VerdictsReply, _verdicts, "never", _unjudged, listed="pairs"),
     "fold": Task(ConclusionReply, _concluded, "never"),
     "principle": Task(ConclusionReply, _concluded, "never"),

@@ -501,15 +501,6 @@ class SessionReply(ReplyModel):
     episodes: TextList = ()
 
 
-class SpineReply(ReplyModel):
-    """The parts of the persona summary."""
-
-    profile: TextList = ()
-    projects: TextList = ()
-    people: TextList = ()
-    open_loops: TextList = ()
-
-
 _PLAIN = str.maketrans("‘’‚‛“”„‟«»–—‐‑−", '\'\'\'\'""""""-----')
 
 

@@ -126,7 +126,6 @@ class Snapshot(VaultReader):
             roots=self.settings.drift_roots,
             sessions=sessions,
             messages=self.session_reader.messages() if telling else {},
-            summaries=self.session_reader.latest(None) if telling else (),
             model=self.session_reader.model,
             answer_failures=dict(self._answer_failures),
             entities=self._entities,

@@ -24,7 +24,6 @@ from engram.core.records import RelationLine, Usage
 from engram.core.sessions import SUMMARY_LISTS
 from engram.llm import maintenance_tasks  # noqa: F401
 from engram.llm.answers import TASKS
-from engram.llm.maintenance_tasks import SECTIONS
 from engram.memory import VaultMemory
 from tests.fakes import judging
 from tests.fakes.keeping import Keeping
@@ -70,7 +69,7 @@ RARE = {"rolling", "episode", "session"}
 """Asked of conversations of 24 turns and more, where a summary gave no episodes, and of
 conversations of this device.
 """
-BY_RULES = {"rolling", "episode", "session", "spine"}
+BY_RULES = {"rolling", "episode", "session"}
 """What is told without a model where its answer cannot be read."""
 
 
@@ -92,7 +91,6 @@ def well(body):
     return {
         "session": {"one_liner": "They talked.", "tone": ""}
         | {name: [] for name in SUMMARY_LISTS},
-        "spine": {name: [] for name in SECTIONS},
         "compare": told_apart(material),
         "insights": {"insights": []},
         "probe": {"invalid": []},

@@ -1,6 +1,6 @@
 """Summaries of conversations, and the persona summary (rows A27, E9–E12).
 
-Each pass asks a model; without one it uses sentences of the conversation. The turns are
+Each pass of conversations asks a model; without one it uses their sentences. The turns are
 never changed: only keys of the front matter and generated blocks that no user edited.
 `state/sessions.json` records the generated text.
 """
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engram.core.categories import category_of
 from engram.core.entities import name_key
-from engram.core.forgetting import OMISSION, Utterance
+from engram.core.forgetting import OMISSION
 from engram.core.importance import after_mentions
-from engram.core.language.words import words
 from engram.core.markdown import escape, read_block, replace_block, unescape
 from engram.core.planted import recallable_text
 from engram.core.records import Create, Edit, Fact, FiledTurn
@@ -26,9 +24,7 @@ from engram.core.sessions import (
     STALE,
     STATE_FILE,
     SUMMARY_KEYS,
-    SUMMARY_LISTS,
     SessionView,
-    allowed_value,
     block_digest,
     due,
     key_sentences,
@@ -264,8 +260,8 @@ _PROFILE_LINK = "[[profile|About the user]]"
 def spine(view: PassView, now: datetime) -> list[Step]:
     """Rewrite the persona summary every 20 turns (`E12`).
 
-    Turns are counted from the session files, so that no counter can be wrong. Without a
-    model the section Profile links to the page that lists those memories (`C15`).
+    Turns are counted from the session files, so that no counter can be wrong. No recall
+    reads the page, so it costs no question to a model (`X24`).
     """
     policy, state = view.policy.sessions, _SessionState(view)
     raw = view.read(SPINE_FILE).decode(errors="replace")
@@ -275,21 +271,9 @@ def spine(view: PassView, now: datetime) -> list[Step]:
         return []
 
     lists = _spine_facts(view, policy, now)
-    facts = {name: [_plain(fact) for fact in some] for name, some in lists.items()}
-    material = _spine_material(view, raw, facts, now)
-    reply = _reply(view, "spine", material, f"{messages - before} turns")
-    if reply.waits:
-        return reply.steps
-
     text = raw or _blank_spine()
     for name in SECTIONS:
-        if reply.answer:
-            items = list(reply.answer[name])
-        elif name == "profile":
-            items = [_PROFILE_LINK] if facts[name] else []
-        else:
-            items = [escape(shorten(line, policy.spine_chars)) for line in facts[name]]
-        section = _spine_section(name, items, lists["open_loops"])
+        section = _spine_section(name, lists[name], policy)
         if state.may_write("spine", name, read_block(text, name)):
             text = replace_block(text, name, section)
             state.record("spine", name, section)
@@ -302,51 +286,20 @@ def spine(view: PassView, now: datetime) -> list[Step]:
         line = re.compile(rf"^{name}: .*$", re.MULTILINE)
         text = line.sub(f"{name}: {value}", text, count=1)
     why = f"{messages - before} turns since version {version}"
-    return [FileWrite(SPINE_FILE, text.encode(), why), *reply.steps, *state.writes()]
+    return [FileWrite(SPINE_FILE, text.encode(), why), *state.writes()]
 
 
-def _spine_material(
-    view: PassView, raw: str, facts: Mapping[str, Sequence[str]], now: datetime
-) -> dict[str, Any]:
-    """Return the material of the question: the last summary, facts and sessions.
+def _spine_section(name: str, facts: Sequence[Fact], policy: SessionPolicy) -> str:
+    """Return the lines of a section.
 
-    It has the names of the user, today's date, and the sessions since the day of the
-    last summary, which holds what was told before.
+    Open loops are tasks. Profile links to the page that lists those memories (`C15`).
     """
-    shown_text = partial(view.forgotten.visible, utterance=Utterance())
-    earlier = {
-        name: _without_forgotten(view, _plain_lines(read_block(raw, name) or ""))
-        for name in SECTIONS
-    }
-    updated = re.search(r"^updated: (\d{4}-\d\d-\d\d)", raw, re.MULTILINE)
-    since = updated[1] if updated else ""
-    sessions = [
-        {"day": str(keys.get("started", ""))[:10]}
-        | {
-            name: allowed_value(keys[name], shown_text)
-            for name in ("one_liner", *SUMMARY_LISTS)
-            if keys.get(name)
-        }
-        for keys in view.summaries
-        if str(keys.get("ended", since)) >= since
-    ]
-    return {
-        "user": list(entity_names(view).owner_names()),
-        "today": local_date(view, now),
-        "before": earlier,
-        "facts": facts,
-        "talks": sessions,
-    }
-
-
-def _spine_section(name: str, items: Sequence[str], promises: Sequence[Fact]) -> str:
-    """Return the lines of a section; open loops begin with the promises."""
-    if name != "open_loops":
-        return "\n".join(f"- {item}" for item in items)
-    texts = [_plain(fact) for fact in promises]
-    others = [f"- {item}" for item in items if not _is_listed(item, texts)]
-    tasks = (_task(fact, number) for number, fact in enumerate(promises, 1))
-    return "\n".join([*tasks, *others])
+    if name == "open_loops":
+        return "\n".join(_task(fact, number) for number, fact in enumerate(facts, 1))
+    if name == "profile":
+        return f"- {_PROFILE_LINK}" if facts else ""
+    lines = (escape(shorten(_plain(fact), policy.spine_chars)) for fact in facts)
+    return "\n".join(f"- {line}" for line in lines)
 
 
 # -- the record of generated blocks ----------------------------------------------------
@@ -604,33 +557,10 @@ def _plain(fact: Fact) -> str:
     return " ".join(fact.text.split())
 
 
-def _plain_lines(text: str) -> list[str]:
-    return [
-        line.removeprefix("- ")
-        for line in text.splitlines()
-        if line.startswith("- ") and "[[" not in line
-    ]
-
-
-def _without_forgotten(view: PassView, lines: Iterable[str]) -> list[str]:
-    return [
-        kept for line in lines if (kept := view.forgotten.visible(line, Utterance()))
-    ]
-
-
 def _task(fact: Fact, number: int) -> str:
     """Return an open promise as a Markdown task that a user may tick (`E16`)."""
     note = note_name(fact.path)
     return f"- [ ] {escape(shorten(_plain(fact), 120))} [[{note}|{number}]]"
-
-
-def _is_listed(item: str, texts: Iterable[str]) -> bool:
-    item_words = {*words(item)}
-    return any(
-        escape(shorten(text, len(item))) == item
-        or (item_words and item_words <= {*words(text)})
-        for text in texts
-    )
 
 
 def _blank_spine() -> str:

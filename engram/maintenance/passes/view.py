@@ -338,7 +338,7 @@ class PassView:
     −1…1 (`C30`).
 
     Conversations: `sessions` are those with turns to summarise, `messages` counts the
-    turns by persona, `summaries` are the latest of conversations without a persona.
+    turns by persona.
 
     Files: `reader` reads the vault. `written` has the planned content of files, and
     `amended` the planned notes with generated blocks. `logs` are the paths of the logs
@@ -372,7 +372,6 @@ class PassView:
     ended_by_status: Mapping[str, int] = field(default_factory=dict)
     sessions: Sequence[SessionView] = ()
     messages: Mapping[str, int] = field(default_factory=dict)
-    summaries: Sequence[Mapping[str, object]] = ()
     model: bool = False
     answer_failures: Mapping[str, str] = field(default_factory=dict)
     entities: Mapping[str, Entity] = field(default_factory=dict)
