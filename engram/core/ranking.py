@@ -495,8 +495,8 @@ def rank(
     """Rank facts and turns in one list, best first, ties by key.
 
     Each fact that the question itself matches has its own slot. A turn is merged into
-    the best of its facts, which gets the better of the two scores, so facts never push
-    out turns. A turn that contains more words of the question than any of its facts has
+    the best of its facts, which gets the better of the two scores and fits, so facts
+    never push out turns. A turn that contains more words of the question than any of its facts has
     its own slot. The nudge of a fact is added to its own slot, so that the words of a
     disputed fact do not raise it, and a negative one lowers the turn too (`C28`).
     """
@@ -638,6 +638,8 @@ def _slots_of_turn(turn_key: str, candidates: list[_Candidate]) -> list[_TurnSlo
 
     best = facts[0]
     better = max(turn, best, key=lambda candidate: candidate.value)
+    fit = max(turn.scored.fit, best.scored.fit)
+    better = better._replace(scored=better.scored._replace(fit=fit))
     return [(better, best.scored.key, best.unit.nudge), *own[1:]]
 
 

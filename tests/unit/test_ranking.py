@@ -108,6 +108,15 @@ def test_a_turn_with_a_doubted_fact_is_lowered_with_it():
     )
 
 
+# row: C28
+def test_a_fact_fits_a_question_though_more_words_near_its_turn_match():
+    """The neighbours of a turn raise its score, and its fact has the answer."""
+    units = {"t": UnitSignals("t"), "F": UnitSignals("F", source="t")}
+    found = [Scored("t", 2.0, {}, 0b1), Scored("F", 1.0, {}, 0b11, fit=1.0)]
+    (slot,) = rank(found, units, NOW, PLAIN)
+    assert (slot.key, slot.score, slot.fit) == ("F", 1.0, 1.0)
+
+
 # row: A15
 def test_the_relevance_of_the_preset_of_beliefs_is_the_cosine():
     """Not the rank among others; without a vector the words count, at most as the
