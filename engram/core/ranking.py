@@ -496,9 +496,10 @@ def rank(
 
     Each fact that the question itself matches has its own slot. A turn is merged into
     the best of its facts, which gets the better of the two scores and fits, so facts
-    never push out turns. A turn that contains more words of the question than any of its facts has
-    its own slot. The nudge of a fact is added to its own slot, so that the words of a
-    disputed fact do not raise it, and a negative one lowers the turn too (`C28`).
+    never push out turns. A turn that contains more words of the question than any of
+    its facts has its own slot. The nudge of a fact is added to its own slot, so that
+    the words of a disputed fact do not raise it, and a negative one lowers the turn too
+    (`C28`).
     """
     best = max((match.score for match in scored), default=0.0) or 1.0
     if preset.cosine:

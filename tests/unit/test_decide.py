@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from engram.core import todos
 from engram.core.decide import (
+    Effect,
     Known,
     Statement,
+    changed_by,
     decide,
     is_called_off,
     is_event,
@@ -379,3 +381,11 @@ HEIR = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
 def test_a_change_is_ours_where_nobody_else_writes_such_a_thing(changed, ours):
     """More evidence, or an heir by its id, and what we write along with it."""
     assert is_own_change(BERLIN, replace(BERLIN, **changed)) is ours
+
+
+# row: A10
+@pytest.mark.parametrize("begins", [LATER, THEN - timedelta(days=3), None])
+def test_an_end_is_no_later_than_the_day_it_was_told(begins):
+    by = Fact("N", "Anna lives in Munich.", valid_from=begins)
+    ended = changed_by(Effect("supersede", OLD, "another home"), OLD, by, THEN)
+    assert ended.valid_until == min(begins or THEN, THEN)

@@ -336,6 +336,18 @@ def test_a_verdict_without_its_certainty_is_asked_for_once_more(asking, fake):
     assert "superseded" in statuses(keeping, names) or len(fake.texts) == 2
 
 
+# row: C12
+@pytest.mark.parametrize(("done", "asked"), [(False, ["compare"]), (True, [])])
+def test_a_settled_promise_is_compared_with_nothing(asking, fake, clock, done, asked):
+    keeping = asking()
+    told(keeping, *FILLER)
+    told(keeping, PORTO, category="commitment", done=clock() if done else None)
+    told(keeping, LISBON)
+    judging(fake, compare=every("independent", 0.9))
+    night(keeping, only="compare")
+    assert tasks(fake) == asked
+
+
 # row: X6
 def test_a_verdict_on_a_pair_survives_the_undo_of_its_run(asking, fake):
     """It needs no place in the history, and the model is not asked about the pair
