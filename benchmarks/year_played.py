@@ -278,6 +278,7 @@ def _settings(folder: Path, url: str, zone: str) -> Settings:
         "ENGRAM_MODEL": "recorded",
         "ENGRAM_BASE_URL": url,
         "ENGRAM_API_KEY": "none",
+        "ENGRAM_EMBEDDINGS_MODEL": config.OFF,
     }
     loaded = config.load(vault, env)
     loaded.state.mkdir(parents=True)
