@@ -1,7 +1,7 @@
 """Summaries of conversations, and the persona summary (rows A27, E9–E12).
 
-Each pass of conversations asks a model; without one it uses their sentences. The turns are
-never changed: only keys of the front matter and generated blocks that no user edited.
+Passes of conversations ask a model, or use sentences. The turns are never changed: only
+keys of the front matter and generated blocks that no user edited.
 `state/sessions.json` records the generated text.
 """
 
